@@ -1,0 +1,38 @@
+# make learn      the environment, your workspace, and JupyterLab at the first chapter (OPEN=0: only say so)
+# make test       the environment and the tests (SLOW=1: also browser, real weights, whole class)
+# make check      every problem: the reference passes, the stub and every mutant fail as written
+# make notebooks  rebuild course/source/ from the chapters
+# make release    what an instructor hands out (course/release/), by nbgrader
+# make lint       ruff
+#
+# PYTHON=python3.12 picks the Python that makes .venv; TORCH=cpu takes PyTorch's CPU build.
+
+PYTHON ?= python3
+TORCH  ?= default
+SLOW   ?= 0
+PY     := .venv/bin/python
+# nbgrader calls alembic from the PATH, so the environment's bin folder has to be on it
+RUN    := PATH="$(CURDIR)/.venv/bin:$$PATH" PYTHONPATH=course:practice $(PY)
+
+.PHONY: learn test check notebooks release lint env bench
+
+env:
+	@$(PYTHON) course/kit/environment.py --torch $(TORCH)
+
+learn: env
+	@$(RUN) -m kit.learn
+
+test: env
+	@PATH="$(CURDIR)/.venv/bin:$$PATH" SLOW=$(SLOW) $(PY) -m pytest $(ARGS)
+
+check: env
+	@$(PY) judge.py check
+
+notebooks: env
+	@$(RUN) -m kit.build
+
+release: env
+	@$(RUN) -m kit.release
+
+lint: env
+	@$(PY) -m ruff check .
