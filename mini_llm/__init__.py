@@ -1,0 +1,26 @@
+"""A small inference engine, read and grown chapter by chapter.
+
+Names are imported when first used, so `import mini_llm.buckets` never imports torch.
+"""
+
+from importlib import import_module
+
+# name -> the module that holds it
+_HOMES = {
+    "default_capture_sizes": "buckets",
+    "pad_to": "buckets",
+    "expected_waste": "buckets",
+    "best_sizes": "buckets",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name):
+    # Looked up every time and never kept here: a piece that grows in a notebook is seen at once.
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})
