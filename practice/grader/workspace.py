@@ -104,7 +104,7 @@ def _merge_into(mine_at: Path, old: bytes | None, new: bytes, mine: bytes, grows
         beside = mine_at.with_name(mine_at.name + ".new")
         write(beside, new)
         said.append(
-            f"{shown(mine_at)} has your changes and stays as it is; the new version is beside it, {beside.name}."
+            f"{shown(mine_at)} has your changes and stays so; the new version is beside it: {beside.name}."
         )
     return said
 
