@@ -5,8 +5,19 @@ Names are imported when first used, so `import mini_llm.buckets` never imports t
 
 from importlib import import_module
 
-# name -> the module that holds it
+# name -> the module that holds it. No name may equal a module's: importing the module would hide it.
 _HOMES = {
+    "Config": "config",
+    "RMSNorm": "layers",
+    "rope_cos_sin": "layers",
+    "apply_rope": "layers",
+    "KVCache": "cache",
+    "Transformer": "model",
+    "generate": "generation",
+    "stream": "generation",
+    "argmax": "generation",
+    "sampler": "generation",
+    "count_operators": "launches",
     "default_capture_sizes": "buckets",
     "pad_to": "buckets",
     "expected_waste": "buckets",

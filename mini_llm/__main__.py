@@ -1,0 +1,191 @@
+"""The command line: python -m mini_llm fetch | generate | info."""
+
+import argparse
+import os
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+EXAMPLES = """examples:
+  python -m mini_llm fetch smollm2
+  python -m mini_llm generate --model smollm2 "What is the capital of France?"
+  python -m mini_llm generate --model smollm2 --raw --max-new-tokens 20 "Once upon a time"
+  python -m mini_llm info --model smollm2
+"""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command and return its exit status: 0, 2 for what the user can put right, 130 for Ctrl-C."""
+    arguments = _parser().parse_args(argv)
+    try:
+        arguments.run(arguments)
+    except KeyboardInterrupt:
+        print("\nstopped", file=sys.stderr)
+        return 130
+    except ImportError as error:
+        return _fail(f"{error.name or error} is not installed in {sys.executable}: run `make learn` once")
+    except (ValueError, OSError, RuntimeError) as error:
+        return _fail(str(error))
+    return 0
+
+
+def _fail(message: str) -> int:
+    print(f"mini_llm: {message}", file=sys.stderr)
+    return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m mini_llm",
+        description="A small inference engine: bring a model, let it answer, look at its shape.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(required=True, metavar="command")
+
+    fetch = commands.add_parser("fetch", help="bring a model to models/")
+    fetch.add_argument("name", nargs="?", help="smollm2 or qwen3-0.6b")
+    fetch.add_argument("--list", action="store_true", help="show which models there are, and which are here")
+    fetch.add_argument("--to", metavar="DIR", help="put the model's folder into DIR instead of models/")
+    fetch.set_defaults(run=_fetch)
+
+    generate = commands.add_parser("generate", help="answer a prompt, token by token")
+    generate.add_argument("prompt")
+    _add_model(generate)
+    generate.add_argument("--max-new-tokens", type=_count, default=200, metavar="N", help="default: 200")
+    generate.add_argument("--raw", action="store_true", help="continue the text, without a chat template")
+    generate.add_argument(
+        "--temperature", type=float, default=0.0, metavar="T", help="default: 0, always the likeliest token"
+    )
+    generate.add_argument(
+        "--top-p", type=float, default=1.0, metavar="P", help="draw from the likeliest of mass P; default: 1"
+    )
+    generate.add_argument("--seed", type=int, metavar="N", help="the same seed draws the same text")
+    generate.add_argument(
+        "--dtype",
+        choices=("float32", "bfloat16", "float16"),
+        help="of the weights; default: bfloat16 on a GPU, float32 elsewhere",
+    )
+    generate.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: cuda where there is one")
+    generate.add_argument("--threads", type=_count, metavar="N", help="CPU threads; default: torch's choice")
+    generate.set_defaults(run=_generate)
+
+    info = commands.add_parser("info", help="say what a model is and where it is")
+    _add_model(info)
+    info.set_defaults(run=_info)
+    return parser
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--model", default="smollm2", metavar="NAME", help="a name, or a checkpoint's folder; default: smollm2"
+    )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a whole number of at least 1 is needed, not {text!r}")
+    return int(text)
+
+
+def _fetch(arguments) -> None:
+    from .checkpoints import KNOWN_MODELS, is_model, models_folder
+    from .fetch import fetch
+
+    if arguments.list or arguments.name is None:
+        home = Path(arguments.to or models_folder())
+        for model in KNOWN_MODELS.values():
+            here = "here" if is_model(home / model.folder) else "not here"
+            print(f"{model.name:12} {here:9} {model.about}")
+        if not arguments.list:
+            raise ValueError("which model? Name one: python -m mini_llm fetch smollm2")
+        return
+    fetch(arguments.name, arguments.to)
+
+
+def _generate(arguments) -> None:
+    from .checkpoints import find_model
+
+    folder = find_model(arguments.model)  # before the seconds that importing torch takes
+
+    import torch
+
+    from .generation import argmax, sampler, stream
+    from .model import Transformer
+    from .text import Tokenizer
+
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    device = _device(arguments.device)
+    dtype = getattr(torch, arguments.dtype or ("bfloat16" if device.type == "cuda" else "float32"))
+    pick = argmax
+    if arguments.temperature:
+        pick = sampler(arguments.temperature, arguments.top_p, arguments.seed)
+
+    tokenizer = Tokenizer(folder)
+    chat = tokenizer.chat_template and not arguments.raw
+    prompt = tokenizer.encode_chat(arguments.prompt) if chat else tokenizer.encode(arguments.prompt)
+    if not prompt:
+        raise ValueError("the prompt is empty")
+    model = Transformer.from_pretrained(folder, dtype, device)
+
+    times = []
+
+    def new_tokens():
+        ids = torch.tensor([prompt], device=device)
+        times.append(time.perf_counter())
+        for token in stream(model, ids, arguments.max_new_tokens, pick, tokenizer.eos_token_ids):
+            token = token.item()  # waits for a GPU, so the times are true
+            times.append(time.perf_counter())
+            yield token
+
+    for piece in tokenizer.pieces(new_tokens()):
+        print(piece, end="", flush=True)
+    print()
+
+    name = str(dtype).removeprefix("torch.")
+    speed = f"prefill of {len(prompt)} tokens {times[1] - times[0]:.2f} s"
+    if len(times) > 2:
+        speed += f", then {(len(times) - 2) / (times[-1] - times[1]):.1f} tokens/s"
+    print(f"[{folder.name}, {name} on {device}: {speed}]", file=sys.stderr)
+
+
+def _device(wanted: str | None):
+    import torch
+
+    device = torch.device(wanted or ("cuda" if torch.cuda.is_available() else "cpu"))
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise ValueError(f"there is no device {device} here; --device cpu always works")
+    return device
+
+
+def _info(arguments) -> None:
+    from .checkpoints import find_model
+    from .config import Config
+    from .weights import weight_files
+
+    folder = find_model(arguments.model)
+    cfg = Config.from_json(folder)
+    files = weight_files(folder)
+    print(f"{'folder':24} {folder.resolve()}")
+    print(f"{'weights':24} {sum(file.stat().st_size for file in files) / 1e9:.2f} GB in {len(files)} file(s)")
+    for name, value in vars(cfg).items():
+        print(f"{name:24} {value}")
+    print(f"{'parameters':24} {cfg.num_parameters():,}")
+    print(f"{'KV cache per token':24} {cfg.kv_numbers_per_token():,} numbers")
+
+
+def _use_the_course_environment() -> None:
+    """A bare `python -m mini_llm` goes on in the .venv that `make learn` made, if this Python lacks torch."""
+    here = Path(__file__).resolve()
+    for root in here.parents[1:3]:  # the course, or a workspace inside it
+        python = root / ".venv" / "bin" / "python"
+        if python.is_file() and Path(sys.prefix).resolve() != (root / ".venv").resolve():
+            os.execv(python, [str(python), "-m", "mini_llm", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    if find_spec("torch") is None:
+        _use_the_course_environment()
+    sys.exit(main())
