@@ -1,0 +1,68 @@
+"""`judge.py check`: the gate for problem authors.
+
+For each problem and seed: the reference is accepted, the stub and answers that do nothing score 0, the examples
+pass, and every mutant gets the verdict and the diagnosis that are written in it.
+"""
+
+from __future__ import annotations
+
+import time
+
+from grader import stubs
+from grader.diagnose import compose, mutants, reference_source
+from grader.problems import Problem
+from grader.runner import Judgement, judge
+
+IDLE = ("None", "0", "[]", "args[0]")  # what a do-nothing answer returns
+
+
+def run(chosen: list[Problem], seeds: int, asked: tuple[str, ...] | None, console) -> bool:
+    """Prints a line for each problem and one for each thing that does not hold; True when all hold."""
+    good = True
+    for problem in chosen:
+        started = time.monotonic()
+        faults: list[str] = []
+        for round_ in range(seeds):
+            faults += [f"seed {seed}: {why}" for seed, why in _check(problem, asked)]
+            if seeds > 1:
+                console.print(f"{problem.slug}: round {round_ + 1} of {seeds}, {len(faults)} faults")
+        count = len(mutants(problem.folder))
+        word = "good" if not faults else f"{len(faults)} faults"
+        console.print(f"{problem.slug}: {word} (reference, stub, {len(IDLE)} idle answers, {count} mutants; "
+                      f"{time.monotonic() - started:.0f} s)")  # fmt: skip
+        for fault in faults:
+            console.print(f"  {fault}")
+        good = good and not faults
+    return good
+
+
+def _check(problem: Problem, asked) -> list[tuple[int, str]]:
+    faults: list[tuple[int, str]] = []
+
+    def see(what: str, source: str, **options) -> Judgement:
+        return judge(problem, source.encode(), f"{what}.py", asked=asked, **options)
+
+    reference = reference_source(problem)
+    for examples in (False, True):
+        result = see("reference", reference, examples=examples)
+        if not result.accepted:
+            faults.append((result.seed, f"the reference gets '{result.verdict}': {result.first_failure.message}"))
+    stub = stubs.stub_module(reference, {name: problem.chapter for name in problem.names})
+    idle = {f"idle answer {value}": _idle(problem, value) for value in IDLE}
+    for what, source in {"stub": stub, **idle}.items():
+        result = see(what, source)
+        if result.accepted or result.passed:
+            names = ", ".join(t.name for t in result.tests if t.outcome == "passed")
+            faults.append((result.seed, f"the {what} passes {names}; it must score 0"))
+    for mutant in mutants(problem.folder).values():
+        result = see(mutant.name, compose(problem, mutant))
+        first = result.first_failure
+        if result.verdict not in mutant.verdict.split("|"):
+            faults.append((result.seed, f"mutant {mutant.name} gets '{result.verdict}', not '{mutant.verdict}'"))
+        elif first.diagnosis != mutant.diagnosis:
+            faults.append((result.seed, f"mutant {mutant.name} is diagnosed as {first.diagnosis!r} in {first.name}"))
+    return faults
+
+
+def _idle(problem: Problem, value: str) -> str:
+    return "\n".join(f"def {name}(*args, **kwargs): return {value}" for name in problem.names)

@@ -1,0 +1,61 @@
+"""Is this the right answer? Exact types, values within a tolerance that nan fails, the first difference named."""
+
+from __future__ import annotations
+
+from grader.wire import type_name
+
+WIDTH = 300  # characters of a value in a report
+
+
+def difference(got: object, want: object, tolerance: float | None = None, where: str = "") -> str | None:
+    """None when `got` is what was wanted; otherwise what differs, in words.
+
+    Types must be the same (True is not 1, a tuple is not a list). With a `tolerance`, an int or a float within
+    it of the wanted number will do; the comparison is written so that nan never passes.
+    """
+    at = f" at {where}" if where else ""
+    if tolerance is not None and type(want) in (int, float):
+        if type(got) not in (int, float):
+            return f"a number was expected{at}, not {described_type(got)}"
+        return None if abs(got - want) <= tolerance else f"the value differs{at}"
+    if type(got) is not type(want):
+        if want is None:
+            return f"None was expected{at}, not {described_type(got)}"
+        return f"{described_type(want)} was expected{at}, not {described_type(got)}"
+    if isinstance(want, (list, tuple)):
+        if len(got) != len(want):
+            return f"the length differs{at}: {len(want)} expected, {len(got)} came"
+        for i, (g, w) in enumerate(zip(got, want, strict=True)):
+            if (why := difference(g, w, tolerance, f"{where}[{i}]")) is not None:
+                return why
+        return None
+    if isinstance(want, dict):
+        if set(got) != set(want):
+            return f"the keys differ{at}"
+        for key in want:
+            if (why := difference(got[key], want[key], tolerance, f"{where}[{key!r}]")) is not None:
+                return why
+        return None
+    return None if got == want else f"the value differs{at}"
+
+
+def described_type(x: object) -> str:
+    if x is None:
+        return "None"
+    name = type_name(x)
+    return f"an {name}" if name[0] in "aeiou" else f"a {name}"
+
+
+def short(value: object, width: int = WIDTH) -> str:
+    """`repr`, cut in the middle when it is long: the report must stay readable."""
+    text = repr(value)
+    if len(text) <= width:
+        return text
+    half = (width - 30) // 2
+    return f"{text[:half]} … {len(text) - 2 * half} more characters … {text[-half:]}"
+
+
+def call_text(name: str, args: tuple, kwargs: dict | None = None) -> str:
+    """The call as one would type it."""
+    parts = [short(a) for a in args] + [f"{k}={short(v)}" for k, v in (kwargs or {}).items()]
+    return f"{name}({', '.join(parts)})"

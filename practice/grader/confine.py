@@ -1,0 +1,103 @@
+"""What the worker does to itself before a line of the learner's code runs. Standard library, plus one package
+for each kernel layer, imported only when that layer is on."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+
+LINUX = sys.platform == "linux"
+# prctl(2)
+PDEATHSIG, DUMPABLE, NO_NEW_PRIVS, CHILD_SUBREAPER = 1, 4, 38, 36
+
+
+def prctl(option: int, value: int) -> None:
+    if LINUX:
+        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+
+
+def drop_to(uid: int) -> None:
+    """Gives up root for good; used inside bubblewrap, which root starts so that it can show any path."""
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+
+
+def limit(limits: dict[str, int]) -> None:
+    """Sets each rlimit, soft and hard, or the hard one that is there if that is lower."""
+    import resource
+
+    for name, value in limits.items():
+        kind = getattr(resource, name, None)
+        if kind is None:
+            continue
+        hard = resource.getrlimit(kind)[1]
+        if hard != resource.RLIM_INFINITY:
+            value = min(value, hard)
+        try:
+            resource.setrlimit(kind, (value, value))
+        except (ValueError, OSError):
+            if name not in ("RLIMIT_AS", "RLIMIT_DATA"):  # macOS refuses these two
+                raise
+
+
+def landlock(readable: list[str], writable: list[str]) -> None:
+    """From here on: read these paths, write under those, nothing else; no TCP, no signals to outsiders."""
+    from landlockpy import AccessFS, Ruleset, Scope
+
+    read = AccessFS.READ_FILE | AccessFS.READ_DIR | AccessFS.EXECUTE
+    write = read | AccessFS.WRITE_FILE | AccessFS.TRUNCATE | AccessFS.MAKE_REG | AccessFS.MAKE_DIR
+    write |= AccessFS.REMOVE_FILE | AccessFS.REMOVE_DIR
+    with Ruleset(scoped=Scope.ABSTRACT_UNIX_SOCKET | Scope.SIGNAL) as rules:
+        for path in readable:
+            if os.path.exists(path):
+                rules.allow_path(path, read if os.path.isdir(path) else AccessFS.READ_FILE | AccessFS.EXECUTE)
+        for path in writable:
+            rules.allow_path(path, write)
+        rules.allow_path(os.devnull, AccessFS.READ_FILE | AccessFS.WRITE_FILE)
+        rules.restrict()
+
+
+def seccomp() -> None:
+    """No new processes, no programs, no sockets, no signals to others, none of the calls that escape or spy."""
+    import errno
+
+    import pyseccomp as sc
+
+    rules = sc.SyscallFilter(sc.ALLOW)
+    refuse = sc.ERRNO(errno.EPERM)
+    # clone3 hides its flags from the filter; ENOSYS makes libc fall back to clone, whose flags can be seen
+    rules.add_rule(sc.ERRNO(errno.ENOSYS), "clone3")
+    clone_thread = 0x10000
+    rules.add_rule(refuse, "clone", sc.Arg(0, sc.MASKED_EQ, clone_thread, 0))
+    me = os.getpid()
+    for name in ("kill", "tgkill"):
+        rules.add_rule(refuse, name, sc.Arg(0, sc.NE, me))
+    for name in (
+        "fork", "vfork", "execve", "execveat", "socket", "socketpair", "connect", "bind",
+        "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_open", "pidfd_send_signal", "pidfd_getfd",
+        "ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "unshare", "setns", "mount", "umount2",
+        "pivot_root", "chroot", "bpf", "perf_event_open", "userfaultfd", "keyctl", "add_key", "request_key",
+        "io_uring_setup", "symlink", "symlinkat", "link", "linkat", "mknod", "mknodat", "open_by_handle_at",
+        "name_to_handle_at", "personality",
+    ):  # fmt: skip
+        try:
+            rules.add_rule(refuse, name)
+        except OSError:  # a call that this architecture does not have
+            pass
+    rules.add_rule(refuse, "prlimit64", sc.Arg(0, sc.NE, 0))  # its own limits are its own business
+    prctl(NO_NEW_PRIVS, 1)
+    rules.load()
+
+
+def settle(config: dict, scratch: str) -> None:
+    """The child's last step: an own session, death with its parent, limits, and the layers asked for."""
+    os.setsid()
+    prctl(PDEATHSIG, signal.SIGKILL)
+    if config["landlock"]:
+        landlock([*config["readable"], "/proc/self"], [scratch])
+    limit(config["rlimits"])
+    if config["seccomp"]:
+        seccomp()

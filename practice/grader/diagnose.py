@@ -1,0 +1,136 @@
+"""Which known mistake is this? The mutants of a problem are its typical wrong solutions; a learner who made the
+same mistake gives the same answers. So the calls of a failing test are given to every mutant, in a worker of its
+own, and the one that answers them all alike names the mistake.
+
+A mutant holds only what is wrong: it is put behind the reference, so that a wrong `pad_to` is also what the right
+`expected_waste` calls, as it would be in a learner's file. It starts with two comments: `# verdict: ...` (what `check` must see) and `# diagnosis: ...` (the name of
+the mistake, one sentence that tells the learner what is wrong and not how the solution goes).
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.checks import Call
+from grader.compare import difference
+from grader.problems import ROOT, Problem, ProblemError
+from grader.session import Fault, Session, Solution
+
+SECONDS = 3.0  # to find the name of a mistake
+
+
+@dataclass(frozen=True)
+class Mutant:
+    name: str
+    path: Path
+    verdict: str
+    diagnosis: str
+
+
+@functools.cache
+def mutants(problem_folder: Path) -> dict[str, Mutant]:
+    """The mutants in `mutants/`, by name, in the order of their file names."""
+    found = {}
+    for path in sorted((problem_folder / "mutants").glob("*.py")):
+        head = path.read_text(encoding="utf-8")
+        fields = dict(re.findall(r"^# (verdict|diagnosis): (.+)$", head, re.M))
+        if set(fields) != {"verdict", "diagnosis"}:
+            raise ProblemError(f"{path.parent.parent.name}/mutants/{path.name} must start with the comments "
+                               "`# verdict: ...` and `# diagnosis: ...`.")  # fmt: skip
+        found[path.stem] = Mutant(path.stem, path, fields["verdict"], fields["diagnosis"])
+    return found
+
+
+def reference_source(problem: Problem) -> str:
+    return (ROOT / "mini_llm" / problem.module).read_text(encoding="utf-8")
+
+
+def compose(problem: Problem, mutant: Mutant) -> str:
+    """The reference with the mutant's definitions in place of its own."""
+    return f"{reference_source(problem)}\n\n{mutant.path.read_text(encoding='utf-8')}"
+
+
+class Diagnosis:
+    """Starts its worker at the first question; close it at the end."""
+
+    def __init__(self, problem: Problem, asked: tuple[str, ...] | None):
+        self._problem, self._asked = problem, asked
+        self._session: Session | None = None
+
+    def known(self, name: str) -> str:
+        """The diagnosis of the mutant with this name: a test says which one a timeout means."""
+        return mutants(self._problem.folder)[name].diagnosis
+
+    def of(self, calls: list[Call]) -> str:
+        """The name of the mistake that explains all these calls, or ''.
+
+        The calls go to a mutant in the order in which the learner's code got them, since a mistake may be to
+        remember. Where several mutants fit, one that is wrong in the function itself comes before one that is
+        wrong in what it calls.
+        """
+        tested = calls[0].name
+        candidates = [m for m in mutants(self._problem.folder).values() if m.verdict != "timeout"]
+        candidates.sort(key=lambda m: f"def {tested}(" not in m.path.read_text(encoding="utf-8"))
+        deadline = time.monotonic() + SECONDS
+        try:
+            for mutant in candidates:
+                if time.monotonic() > deadline:
+                    break
+                if self._answers_alike(mutant, calls):
+                    return mutant.diagnosis
+        except (Fault, OSError):
+            pass  # a diagnosis is a courtesy: without one the report stands as it is
+        finally:
+            if self._solution is not None:
+                self._solution.close()
+                self._solution = None
+        return ""
+
+    _solution: Solution | None = None
+
+    def _answers_alike(self, mutant: Mutant, calls: list[Call]) -> bool:
+        if self._session is None:
+            self._session = Session(self._problem, _all_in_one(self._problem), "mutants", asked=self._asked)
+        if self._solution is None:
+            self._solution = Solution(self._session)
+        return all(_alike(self._solution, mutant, call) for call in calls)
+
+    def close(self) -> None:
+        if self._session is not None:
+            self._session.close()
+
+
+def _all_in_one(problem: Problem) -> bytes:
+    """One file that holds every mutant, so that asking them all costs one child."""
+    sources = {m.name: m.path.read_text(encoding="utf-8") for m in mutants(problem.folder).values()}
+    return f"""
+import functools
+REFERENCE = compile({reference_source(problem)!r}, "reference", "exec")
+MUTANTS = {sources!r}
+
+@functools.cache
+def mutant(name):
+    space = {{"__name__": name}}
+    exec(REFERENCE, space)
+    exec(MUTANTS[name], space)
+    return space
+
+def ask(name, function, args, kwargs):
+    return mutant(name)[function](*args, **kwargs)
+""".encode()
+
+
+def _alike(solution: Solution, mutant: Mutant, call: Call) -> bool:
+    try:
+        answer = solution.ask(mutant.name, call.name, list(call.args), call.kwargs)
+    except Fault as fault:
+        return type(fault) is type(call.fault)  # raising, whatever it is, on the same inputs
+    if call.fault is not None:
+        return False
+    if isinstance(answer, float) and answer != answer:
+        return isinstance(call.answer, float) and call.answer != call.answer
+    return difference(call.answer, answer, 1e-12 if isinstance(answer, float) else None) is None

@@ -1,0 +1,168 @@
+"""Which layers stand around a worker, and the command that starts one inside them.
+
+`process` is always on: an own session, limits, no tracing. Then one strong layer, the first that works of:
+
+bubblewrap  own namespaces: no network, no foreign processes, and no files but Python and the stage
+landlock    the kernel checks every path; with seccomp beside it, needed below ABI 6, where Landlock cannot
+            yet keep signals in, and used wherever it loads
+
+Without a strong layer the learner's code can read the disk. That is enough for self-study, where it is the
+learner's own disk, and not for a class.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib.util
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+NOBODY = 65534
+STRONG = ("bubblewrap", "landlock")
+KNOWN = ("process", "bubblewrap", "landlock", "seccomp")
+LANDLOCK_KEEPS_SIGNALS = 6  # Landlock's ABI from which it scopes signals and abstract sockets
+SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/nix/store", "/etc/ld.so.cache", "/etc/alternatives")
+# What numerical libraries read to count cores; of /proc, only these besides the process's own folder.
+FACTS = ("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/filesystems", "/proc/sys/vm",
+         "/sys/devices/system/cpu", "/sys/devices/system/node", "/dev/urandom", "/dev/random", "/dev/zero",
+         "/usr/share/zoneinfo", "/etc/localtime")  # fmt: skip
+
+
+class SandboxError(Exception):
+    """No worker can be started as asked; the message is one clear sentence."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """One way to start a worker: the layers it gives, and how root gives itself up."""
+
+    layers: tuple[str, ...]
+    drop: str  # "none": not root; "before": root drops first; "inside": the worker drops inside bubblewrap
+
+    @property
+    def strong(self) -> bool:
+        return any(layer in STRONG for layer in self.layers)
+
+
+@functools.cache
+def landlock_abi() -> int:
+    """The kernel's Landlock ABI, 0 where there is none (landlock_create_ruleset with the version flag)."""
+    if sys.platform != "linux":
+        return 0
+    landlock_create_ruleset, version_flag = 444, 1
+    return max(0, ctypes.CDLL(None).syscall(landlock_create_ruleset, None, 0, version_flag))
+
+
+@functools.cache
+def seccomp_loads() -> bool:
+    if sys.platform != "linux" or importlib.util.find_spec("pyseccomp") is None:
+        return False
+    try:
+        import pyseccomp  # noqa: F401
+    except (ImportError, RuntimeError, OSError):  # libseccomp itself is not installed
+        return False
+    return True
+
+
+def landlock_reason() -> str | None:
+    """Why Landlock cannot be the strong layer here, or None when it can."""
+    if not landlock_abi():
+        return "this kernel has no Landlock"
+    if importlib.util.find_spec("landlockpy") is None:
+        return "the package landlockpy is not installed"
+    if landlock_abi() < LANDLOCK_KEEPS_SIGNALS and not seccomp_loads():
+        return f"Landlock ABI {landlock_abi()} needs seccomp beside it, and libseccomp is not installed"
+    return None
+
+
+def bubblewrap_reason() -> str | None:
+    if sys.platform != "linux":
+        return "bubblewrap runs on Linux only"
+    if shutil.which("bwrap") is None:
+        return "bubblewrap is not installed (Debian and Ubuntu: sudo apt install bubblewrap)"
+    return None
+
+
+def styles(asked: tuple[str, ...] | None) -> list[Style]:
+    """The ways to try, best first. `asked` names exact layers; None leaves the choice to us."""
+    root = os.geteuid() == 0
+    plain = "before" if root else "none"
+    if asked is None:
+        found = []
+        if bubblewrap_reason() is None:
+            found += [Style(("process", "bubblewrap"), how) for how in (("inside", "before") if root else ("none",))]
+        if landlock_reason() is None:
+            extra = ("seccomp",) if seccomp_loads() else ()
+            found.append(Style(("process", "landlock", *extra), plain))
+        return [*found, Style(("process",), plain)]
+
+    for layer in asked:
+        if layer not in KNOWN:
+            raise SandboxError(f"there is no sandbox layer {layer!r}; there are {', '.join(KNOWN)}.")
+    layers = tuple(layer for layer in KNOWN if layer in asked or layer == "process")
+    if "bubblewrap" in layers and (why := bubblewrap_reason()):
+        raise SandboxError(f"--sandbox asks for bubblewrap, but {why}.")
+    if "seccomp" in layers and not seccomp_loads():
+        raise SandboxError("--sandbox asks for seccomp, but libseccomp or the package pyseccomp is not installed.")
+    if "landlock" in layers:
+        if not landlock_abi() or importlib.util.find_spec("landlockpy") is None:
+            raise SandboxError(f"--sandbox asks for landlock, but {landlock_reason()}.")
+        if landlock_abi() < LANDLOCK_KEEPS_SIGNALS and "seccomp" not in layers:
+            raise SandboxError(f"--sandbox asks for landlock, but ABI {landlock_abi()} of this kernel needs "
+                               "seccomp beside it: ask for landlock,seccomp.")  # fmt: skip
+    if "bubblewrap" in layers and root:
+        return [Style(layers, "inside"), Style(layers, "before")]
+    return [Style(layers, plain)]
+
+
+def python_paths() -> list[str]:
+    """The folders that a worker's Python is made of: its prefix, the base it was made from, its real home."""
+    paths = [sys.prefix, sys.base_prefix, str(Path(sys.executable).resolve().parent.parent)]
+    return [p for p in dict.fromkeys(paths) if p not in ("/", "/usr")]
+
+
+def readable(stage: Path) -> list[str]:
+    """What a worker may read under Landlock."""
+    return [*SYSTEM, *FACTS, *python_paths(), str(stage)]
+
+
+def bubblewrap_command(stage: Path, scratch: Path, drop: str, scratch_mib: int = 64) -> list[str]:
+    """`bwrap ...` up to the program: empty namespaces, and read-only what Python needs.
+
+    The scratch folder is a small file system in memory, gone with the process. Without user namespaces (root,
+    who drops inside) the two capabilities that dropping needs are kept until then.
+    """
+    command = ["bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
+               "--die-with-parent", "--new-session", "--cap-drop", "ALL"]  # fmt: skip
+    if drop == "inside":
+        command += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    else:
+        command += ["--unshare-user"]
+    command += ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
+    shown = (*SYSTEM, *python_paths(), str(stage))
+    # bwrap makes the folders on the way with mode 0700, which would stop a worker that drops to another user
+    for folder in dict.fromkeys(str(p) for path in (*shown, str(scratch)) for p in reversed(Path(path).parents)):
+        if folder not in ("/", "/tmp"):
+            command += ["--perms", "0755", "--dir", folder]
+    for path in shown:
+        command += ["--ro-bind-try", path, path]
+    command += ["--perms", "1777", "--size", str(scratch_mib << 20), "--tmpfs", str(scratch)]
+    command += ["--remount-ro", "/", "--chdir", "/"]
+    return command
+
+
+def where_root_cannot_drop() -> str | None:
+    """The folder on the way to Python that an unprivileged user may not enter, or None."""
+    for path in python_paths():
+        for folder in (Path(path), *Path(path).parents):
+            try:
+                mode = folder.stat().st_mode
+            except OSError:
+                continue
+            if not mode & 0o001:
+                return str(folder)
+    return None

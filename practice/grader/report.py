@@ -1,0 +1,130 @@
+"""What a person reads in the terminal. Every byte that came from the learner's code is escaped first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from rich.console import Console, Group
+from rich.markdown import Markdown
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from grader.problems import Problem
+from grader.runner import Judgement, Result
+
+MARK = {"passed": ("✓", "green"), "not run": ("·", "dim")}
+SHOWN_FAILURES = 3
+
+
+def printable(text: str, most: int = 4000) -> str:
+    """Text from the learner's code: no control characters, no endless lines."""
+    text = re.sub(r"[^\t\n\x20-\x7e\u00a0-\ud7ff\uf900-\U0001ffff]", lambda m: f"\\x{ord(m[0]):02x}", text)
+    if len(text) > most:
+        text = f"{text[: most // 2]}\n[... {len(text) - most} characters ...]\n{text[-most // 2 :]}"
+    return text
+
+
+def print_judgement(console: Console, judgement: Judgement, how: str) -> None:
+    """The whole report. `how` is the command as it was typed, for the line that says what to do next."""
+    problem = judgement.problem
+    console.print(Text.assemble((f"{problem.id} {problem.title}", "bold"), f"  {problem.title_zh}"))
+    console.print(Text(f"{judgement.shown} · seed {judgement.seed} · {' + '.join(judgement.sandbox)}", "dim"))
+    for note in judgement.notes:
+        console.print(Text(note, "yellow"))
+    console.print()
+
+    table = Table.grid(padding=(0, 2))
+    parts: dict[str, list[Result]] = {}
+    for test in judgement.tests:
+        parts.setdefault(test.part, []).append(test)
+    for part, tests in parts.items():
+        passed = sum(t.outcome == "passed" for t in tests)
+        marks = Text()
+        for t in tests:
+            marks.append(*MARK.get(t.outcome, ("✗", "red")))
+        table.add_row(f"  {part}", f"{passed}/{len(tests)}", marks)
+    console.print(table)
+
+    failures = [t for t in judgement.tests if t.outcome not in ("passed", "not run")]
+    for test in _worth_showing(failures):
+        console.print()
+        console.print(_failure(test))
+    console.print()
+    colour = "green" if judgement.accepted else "red"
+    counts = f"{judgement.passed} of {len(judgement.tests)} tests, {judgement.seconds:.1f} s"
+    console.print(Text.assemble((judgement.verdict, f"bold {colour}"), f"  {counts}"))
+    if not judgement.accepted:
+        console.print(Text(_next_step(judgement, how), "dim"))
+    elif judgement.examples:
+        console.print(Text(f"The hidden tests decide: {how.replace(' --examples', '')}", "dim"))
+
+
+def _worth_showing(failures: list[Result]) -> Iterable[Result]:
+    """The first failure of each part, and each reason once: sixteen times the same import error helps nobody."""
+    seen_parts: set[str] = set()
+    seen_reasons: set[str] = set()
+    shown = 0
+    for test in failures:
+        reason = test.why if test.outcome in ("import error", "crashed") or test.missing else ""
+        if test.part in seen_parts or (reason and reason in seen_reasons):
+            continue
+        if test.why.startswith("not run:"):
+            continue
+        seen_parts.add(test.part)
+        seen_reasons.add(reason)
+        shown += 1
+        if shown <= SHOWN_FAILURES:
+            yield test
+
+
+def _failure(test: Result) -> Group:
+    if test.stub:
+        return Group(Text.assemble(("✗ ", "red"), (test.part, "bold"), " is still the stub: not written yet"))
+    items: list = [Text.assemble(("✗ ", "red"), (f"{test.part}: ", "bold"), test.rule or test.name)]
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    rows = [("input", test.call), ("expected", test.expected), ("got", test.got), ("", "" if test.got else test.why),
+            ("why", test.why if test.got and "value differs" not in test.why else ""),
+            ("mistake", test.diagnosis), ("note", test.share)]  # fmt: skip
+    for name, value in rows:
+        if value:
+            style = "bold yellow" if name == "mistake" else ""
+            grid.add_row(name or "", Text(printable(value, 1500), style))
+    items.append(Padding(grid, (0, 0, 0, 2)))
+    if test.trace:
+        items.append(Padding(Text(printable(test.trace, 2000), "red"), (0, 0, 0, 4)))
+    if test.printed.strip():
+        items.append(Padding(Text("your code printed:", "dim"), (0, 0, 0, 2)))
+        items.append(Padding(Text(printable(test.printed, 800).rstrip(), "dim"), (0, 0, 0, 4)))
+    return Group(*items)
+
+
+def _next_step(judgement: Judgement, how: str) -> str:
+    problem = judgement.problem
+    command = how.split(f" {problem.id}")[0]
+    if all(t.stub for t in judgement.tests):
+        return f"{command} show {problem.id} prints the statement; write the functions in {judgement.shown}, then judge again."
+    return f"{command} hint {problem.id} gives a hint; the same inputs again: {how} --seed {judgement.seed}"
+
+
+def print_statement(console: Console, problem: Problem, chinese: bool) -> None:
+    console.print(Text(f"{problem.id} {problem.title}  {problem.title_zh}", "bold"))
+    facts = [f"chapter {problem.chapter}", problem.level, f"about {problem.minutes} minutes"]
+    facts += [f"needs {', '.join(problem.needs)}"] if problem.needs else []
+    console.print(Text(" · ".join(facts), "dim"))
+    console.print()
+    console.print(Markdown(problem.section("题目" if chinese else "Statement")))
+
+
+def print_list(console: Console, rows: list[dict]) -> None:
+    table = Table(box=None, pad_edge=False, padding=(0, 2))
+    for head in ("", "problem", "题目", "chapter", "level", "minutes", ""):
+        table.add_column(head, justify="right" if head in ("chapter", "minutes") else "left")
+    for row in rows:
+        colour = {"accepted": "green", "started": "yellow"}.get(row["status"], "dim")
+        table.add_row(str(row["id"]), row["title"], row["title_zh"], str(row["chapter"]), row["level"],
+                      str(row["minutes"]), Text(row["status"], colour))  # fmt: skip
+    console.print(table)

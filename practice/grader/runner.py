@@ -1,0 +1,260 @@
+"""One judgement: pytest runs a problem's tests in this process, and the learner's file runs in a worker.
+
+The verdict comes from pytest's own hooks and from the number of tests that the front matter expects. Nothing that
+the learner's code prints, writes or raises can be one.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import pytest
+
+from grader import confine
+from grader.checks import Check, Failed
+from grader.diagnose import Diagnosis
+from grader.problems import Problem, ProblemError
+from grader.session import Fault, NotRun, Session, Solution
+
+CALLS_OF_A_TEST = 2  # times the limit of one call: what all calls of a test may take together
+
+
+class JudgeError(Exception):
+    """The judge itself failed: never counted against the learner, and never a pass."""
+
+
+@dataclass
+class Result:
+    """One test. `outcome` is 'passed', 'not run', or one of the contract's verdicts."""
+
+    name: str
+    part: str
+    outcome: str = "not run"
+    seconds: float = 0.0
+    rule: str = ""  # the property that the test states, in words
+    why: str = ""
+    call: str = ""
+    expected: str = ""
+    got: str = ""
+    share: str = ""
+    diagnosis: str = ""
+    trace: str = ""
+    printed: str = ""
+    missing: bool = False
+    stub: bool = False
+
+    @property
+    def message(self) -> str:
+        """All of it in plain text."""
+        rows = [("input", self.call), ("expected", self.expected), ("got", self.got), ("mistake", self.diagnosis)]
+        lines = [self.rule, self.why, *(f"{k}: {v}" for k, v in rows if v)]
+        lines += [self.share, self.trace, f"your code printed:\n{self.printed}" if self.printed.strip() else ""]
+        return "\n".join(line for line in lines if line) if self.outcome != "passed" else ""
+
+
+@dataclass
+class Judgement:
+    """What came of judging one file against one problem."""
+
+    problem: Problem
+    shown: str
+    seed: int
+    examples: bool
+    sandbox: list[str]
+    verdict: str = ""
+    seconds: float = 0.0
+    tests: list[Result] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    only: str | None = None
+
+    @property
+    def passed(self) -> int:
+        return sum(t.outcome == "passed" for t in self.tests)
+
+    @property
+    def accepted(self) -> bool:
+        return self.verdict in ("accepted", "examples passed")
+
+    @property
+    def first_failure(self) -> Result | None:
+        return next((t for t in self.tests if t.outcome != "passed"), None)
+
+    def as_json(self) -> dict:
+        """The contract's object, and what the notebook panel and the class reports show besides."""
+        total = len(self.tests)
+        parts: dict[str, dict] = {}
+        for t in self.tests:
+            part = parts.setdefault(t.part, {"passed": 0, "total": 0, "score": 0.0})
+            part["total"] += 1
+            part["passed"] += t.outcome == "passed"
+            part["score"] = part["passed"] / part["total"]
+        first = self.first_failure
+        tests = []
+        for t in self.tests:
+            row = asdict(t)
+            row["message"], row["seconds"] = t.message, round(t.seconds, 4)
+            tests.append(row)
+        return {
+            "problem": self.problem.id,
+            "title": self.problem.title,
+            "file": self.shown,
+            "verdict": self.verdict,
+            "passed": self.passed,
+            "total": total,
+            "score": self.passed / total if total else 0.0,
+            "seed": self.seed,
+            "seconds": round(self.seconds, 3),
+            "sandbox": self.sandbox,
+            "parts": parts,
+            "diagnosis": (first.diagnosis or None) if first else None,
+            "notes": self.notes,
+            "tests": tests,
+        }
+
+
+def new_seed() -> int:
+    return secrets.randbelow(1_000_000)
+
+
+def judge(problem: Problem, source: bytes, shown: str, *, seed: int | None = None, examples: bool = False,
+          part: str | None = None, asked: tuple[str, ...] | None = None, package: str | None = None,
+          on_test: Callable[[str], None] | None = None) -> Judgement:  # fmt: skip
+    """Judges the bytes of a file.
+
+    `asked` names the sandbox layers (None: the best that work). `package` is 'mini_llm' when the file is a module
+    of the learner's package, so that its relative imports work. `on_test` hears each test's name as it starts.
+    Raises SandboxError when no worker can be started as asked, JudgeError when the judge itself fails.
+    """
+    seed = new_seed() if seed is None else seed
+    started = time.perf_counter()
+    with Session(problem, source, shown, asked=asked, package=package) as session:
+        judgement = Judgement(problem, shown, seed, examples, session.sandbox, only=part)
+        diagnosis = Diagnosis(problem, asked)
+        try:
+            plugin = _Plugin(judgement, session, diagnosis, on_test)
+            _run_pytest(problem.folder / ("test_examples.py" if examples else "test_hidden.py"), plugin)
+        finally:
+            diagnosis.close()
+    if not judgement.tests:
+        raise JudgeError(f"{problem.slug}: no test ran.")
+    expected = problem.parts[part].tests if part else problem.hidden_tests
+    if not examples and len(judgement.tests) != expected:
+        raise JudgeError(f"{problem.slug}: {expected} hidden tests were expected and {len(judgement.tests)} were found.")
+    first = judgement.first_failure
+    judgement.verdict = first.outcome if first else "examples passed" if examples else "accepted"
+    judgement.seconds = time.perf_counter() - started
+    return judgement
+
+
+def _run_pytest(tests: Path, plugin: _Plugin) -> None:
+    for name in [n for n in os.environ if n.startswith(("PYTEST_", "PYTHON"))]:
+        del os.environ[name]
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    confine.prctl(confine.DUMPABLE, 0)  # code under the same user cannot read this process's memory
+    sys.path.insert(0, str(tests.parent))
+    try:
+        code = pytest.main(
+            ["-p", "no:cacheprovider", "-p", "no:terminal", "-p", "no:faulthandler", "--capture=no", "--noconftest",
+             "--assert=plain", "--import-mode=importlib", "-c", os.devnull, f"--rootdir={tests.parent}", str(tests)],
+            plugins=[plugin])  # fmt: skip
+    finally:
+        sys.path.remove(str(tests.parent))
+        for name in ("oracle",):  # the next problem judged by this process has an oracle of its own
+            sys.modules.pop(name, None)
+    if code == pytest.ExitCode.INTERRUPTED and plugin.stopped:
+        raise KeyboardInterrupt
+    if plugin.trouble:
+        raise JudgeError(plugin.trouble)
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        raise JudgeError(f"{tests.parent.name}: pytest ended with {code!r}.")
+
+
+class _Plugin:
+    """Fixtures for the tests, and the record of what they did."""
+
+    def __init__(self, judgement: Judgement, session: Session, diagnosis: Diagnosis,
+                 on_test: Callable[[str], None] | None):  # fmt: skip
+        self.judgement, self.session, self.diagnosis, self.on_test = judgement, session, diagnosis, on_test
+        self.trouble, self.stopped = "", False
+        self._results: dict[str, Result] = {}
+
+    @pytest.fixture(name="solution")
+    def solution_fixture(self, request):
+        solution = Solution(self.session)
+        yield solution
+        self._results[request.node.nodeid].printed = solution.close()
+
+    @pytest.fixture(name="rng")
+    def rng_fixture(self, request):
+        return random.Random(f"{self.judgement.seed} {request.node.name}")
+
+    @pytest.fixture(name="check")
+    def check_fixture(self, solution):
+        seconds = CALLS_OF_A_TEST * self.judgement.problem.limits.call_s
+        return Check(solution, self.diagnosis.of, self.diagnosis.known, seconds)
+
+    def pytest_collection_modifyitems(self, items):
+        problem, only = self.judgement.problem, self.judgement.only
+        for item in list(items):
+            try:
+                part = problem.part_of(item.originalname)
+            except ProblemError as e:
+                self.trouble = str(e)
+                continue
+            if only and part != only:
+                items.remove(item)
+                continue
+            doc = " ".join((item.function.__doc__ or "").split())
+            result = Result(item.name.removeprefix("test_"), part, rule=doc)
+            self._results[item.nodeid] = result
+            self.judgement.tests.append(result)
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.trouble = f"{self.judgement.problem.slug}: the tests cannot be loaded: {report.longreprtext}"
+
+    def pytest_runtest_logstart(self, nodeid):
+        if self.on_test and nodeid in self._results:
+            self.on_test(self._results[nodeid].name)
+
+    def pytest_keyboard_interrupt(self, excinfo):
+        self.stopped = True
+
+    def pytest_runtest_makereport(self, item, call):
+        result = self._results.get(item.nodeid)
+        if result is None:
+            return
+        result.seconds += call.duration
+        if call.excinfo is None:
+            if call.when == "call":
+                result.outcome = "passed"
+            return
+        error = call.excinfo.value
+        if isinstance(error, KeyboardInterrupt):
+            return
+        if call.when == "call" and isinstance(error, Failed):
+            result.outcome, result.why, result.call, result.expected = error.verdict, error.why, error.call, error.expected
+            result.got, result.trace, result.diagnosis, result.share = error.got, error.trace, error.diagnosis, error.share
+        elif call.when == "call" and isinstance(error, NotRun):
+            broken = self.session.broken
+            result.outcome, result.why = _outcome(broken) if broken else "not run", str(error)
+        elif call.when == "call" and isinstance(error, Fault):
+            result.outcome, result.why, result.trace = _outcome(error), str(error), error.trace
+            result.missing = error.kind == "missing"
+        else:
+            self.trouble = f"{self.judgement.problem.slug}: {result.name} itself failed in {call.when}: " \
+                           f"{type(error).__name__}: {error}"  # fmt: skip
+        result.stub = "NotImplementedError: grown in chapter" in result.trace
+
+
+def _outcome(fault: Fault) -> str:
+    if fault.at_import and fault.verdict in ("error", "wrong answer"):
+        return "import error"
+    return fault.verdict

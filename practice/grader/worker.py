@@ -1,0 +1,239 @@
+"""The worker: a parent that is made ready once and forks a fresh child for each test.
+
+Run by the judge as `python -I worker.py FD CONFIG`, from a stage: a folder that holds this file, the learner's
+file and a package `mini_llm` without the functions under test. The parent never runs the learner's code. It
+takes orders over FD: `fork` (two descriptors come along: the child's channel and its output) and `reap`.
+
+The child speaks `wire`: it gets [id, op, name, arguments, keywords] and answers [id, status, value, extra]:
+  ok    value: the result; extra: the arguments as they are after the call
+  missing  the file defines no such function
+  type  value: which kind of value cannot cross
+  exc   value: the exception's type; extra: the learner's frames and the message
+Nothing it says is trusted but a value for an input that the judge drew itself.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import shutil
+import signal
+import socket
+import struct
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import confine  # noqa: E402
+import wire  # noqa: E402
+
+sys.path.remove(HERE)
+MAX_TRACE = 6000  # characters of a traceback that go to the judge
+
+
+def cut(text: str, most: int = MAX_TRACE) -> str:
+    """Shortens in the middle: the start says what, the end says where."""
+    if len(text) <= most:
+        return text
+    return f"{text[: most // 2]}\n[... {len(text) - most} characters ...]\n{text[-most // 2 :]}"
+
+
+def describe(error: BaseException, path: str, shown: str) -> str:
+    """The learner's own frames and the message, as Python prints them; ours are left out."""
+    import traceback
+
+    try:
+        if isinstance(error, SyntaxError):
+            lines = traceback.format_exception_only(error)
+        else:
+            frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
+            lines = traceback.format_list(frames[-8:]) + traceback.format_exception_only(error)
+        return cut("".join(cut(line, MAX_TRACE) for line in lines).replace(path, shown).strip())
+    except BaseException:  # a __str__ that raises, or asks for too much memory
+        return f"{type(error).__name__} (its message could not be read)"
+
+
+class Child:
+    """Runs in the fork: reads requests until the judge hangs up."""
+
+    def __init__(self, config: dict, fd: int):
+        self.config, self.fd, self.module = config, fd, None
+
+    def serve(self) -> None:
+        while True:
+            (size,) = struct.unpack("!I", self.read(4))
+            rid, op, name, args, kwargs = wire.decode(self.read(size))
+            reply = self.answer(rid, op, name, args, kwargs)
+            for stream in (sys.stdout, sys.stderr):
+                try:
+                    stream.flush()
+                except BaseException:
+                    pass
+            self.write(reply)
+
+    def answer(self, rid: str, op: str, name: str, args: list, kwargs: dict) -> bytes:
+        try:
+            if op == "import":
+                self.load()
+                return wire.frame([rid, "ok", None, None])
+            function = getattr(self.module, name, None)
+            if function is None:
+                return wire.frame([rid, "missing", name, None])
+            value = function(*args, **kwargs)
+            after = None
+            try:
+                value = wire.encode(value)
+            except wire.NotPlain as e:
+                return wire.frame([rid, "type", str(e)[:200], None])
+            try:
+                after = wire.encode([args, kwargs])
+            except wire.NotPlain:
+                pass  # something that cannot cross was put into them: the judge sees that they changed
+            reply = wire.frame([rid, "ok", value, after])
+            if len(reply) > self.config["max_reply"]:
+                return wire.frame([rid, "type", f"a value of {len(reply) / 2**20:.0f} MiB", None])
+            return reply
+        except BaseException as e:  # SystemExit and KeyboardInterrupt too: they are the learner's
+            text = describe(e, self.config["submission"], self.config["shown"])
+            return wire.frame([rid, "exc", type(e).__name__[:80], text.encode("utf-8", "replace").decode()])
+
+    def load(self) -> None:
+        import importlib.util
+
+        path, package = self.config["submission"], self.config["package"]
+        sys.path.append(HERE)
+        name = f"{package}._submission" if package else "solution"
+        if package:
+            __import__(package)  # so that `from .buckets import pad_to` works as it does in the workspace
+        spec = importlib.util.spec_from_file_location(name, path)
+        self.module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = self.module
+        spec.loader.exec_module(self.module)
+
+    def read(self, n: int) -> bytes:
+        data = b""
+        while len(data) < n:
+            piece = os.read(self.fd, min(n - len(data), 1 << 20))
+            if not piece:
+                os._exit(0)
+            data += piece
+        return data
+
+    def write(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self.fd, view) :]
+
+
+def become_child(config: dict, conn: int, out: int, scratch: str) -> None:
+    """Never returns."""
+    code = 98
+    try:
+        null = os.open(os.devnull, os.O_RDONLY)
+        for source, target in ((null, 0), (out, 1), (out, 2)):
+            os.dup2(source, target)
+        conn = os.dup2(conn, 3)
+        os.closerange(4, 1024)
+        os.chdir(scratch)
+        os.environ.update(HOME=scratch, TMPDIR=scratch)
+        confine.settle(config, scratch)
+        Child(config, conn).serve()
+    except BaseException as e:
+        try:
+            os.write(2, f"the sandbox could not be set up: {type(e).__name__}: {e}\n".encode())
+        except OSError:
+            pass
+        code = 97
+    finally:
+        os._exit(code)
+
+
+def end(pid: int, grace: float) -> int | None:
+    """Waits for a child, kills it when it takes too long; its wait status, or None when it had to be killed."""
+    deadline = time.monotonic() + grace
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return status
+        time.sleep(0.002)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return None
+
+
+def end_strays(pgid: int) -> int:
+    """Kills what a child left running: its session, and on Linux all that came back to us as subreaper."""
+    found = 0
+    try:
+        os.killpg(pgid, signal.SIGKILL)
+    except OSError:
+        pass
+    children = f"/proc/self/task/{os.getpid()}/children"
+    for _ in range(200):
+        try:
+            with open(children) as f:
+                pids = [int(p) for p in f.read().split()]
+        except OSError:
+            return found
+        if not pids:
+            return found
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+                found += 1
+            except OSError:
+                pass
+    return found
+
+
+def main() -> None:
+    control = socket.socket(fileno=int(sys.argv[1]))
+    config = json.loads(sys.argv[2])
+    if config["drop_uid"] is not None:
+        confine.drop_to(config["drop_uid"])
+    confine.prctl(confine.PDEATHSIG, signal.SIGKILL)
+    confine.prctl(confine.CHILD_SUBREAPER, 1)
+    confine.prctl(confine.DUMPABLE, 0)  # a child cannot read this process's memory
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the judge, which then ends us
+    if config["landlock"]:
+        import landlockpy  # noqa: F401
+    if config["seccomp"]:
+        import pyseccomp  # noqa: F401
+    for name in config["preload"]:
+        __import__(name)
+    import importlib.util  # noqa: F401  the child needs these: import them once, here
+    import linecache  # noqa: F401
+    import traceback  # noqa: F401
+
+    gc.collect()
+    gc.freeze()
+    control.sendall(b"ready\n")
+    count = 0
+    while True:
+        message, fds, _, _ = socket.recv_fds(control, 4096, 2)
+        if not message:
+            os._exit(0)
+        order = json.loads(message)
+        if order["op"] == "fork":
+            count += 1
+            scratch = os.path.join(config["scratch"], str(count))
+            os.mkdir(scratch, 0o700)
+            pid = os.fork()
+            if pid == 0:
+                signal.signal(signal.SIGINT, signal.SIG_DFL)
+                become_child(config, fds[0], fds[1], scratch)
+            for fd in fds:
+                os.close(fd)
+            answer = {"pid": pid, "scratch": scratch}
+        else:
+            status = end(order["pid"], order["grace"])
+            answer = {"status": status, "strays": end_strays(order["pid"])}
+            shutil.rmtree(order["scratch"], ignore_errors=True)
+        control.sendall(json.dumps(answer).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main()

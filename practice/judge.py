@@ -1,0 +1,43 @@
+"""The judge's command: `python practice/judge.py 133`. `--help` lists what it does.
+
+Starts again in a clean interpreter (isolated: no PYTHON* variables, no user packages, no bytecode written) of the
+Python that has the course's packages: this one, or the one that `make learn` put into .venv.
+"""
+
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+PRACTICE = Path(__file__).resolve().parent
+ROOT = PRACTICE.parent
+VENV_PYTHON = ROOT / ".venv" / "bin" / "python"
+PACKAGES = ("pytest", "msgpack", "yaml", "rich")
+
+
+def has_packages() -> bool:
+    return sys.version_info >= (3, 11) and all(find_spec(name) for name in PACKAGES)
+
+
+def in_clean_interpreter() -> int:
+    """Runs the command if this interpreter is isolated and complete; otherwise becomes one that is."""
+    isolated = sys.flags.isolated and sys.dont_write_bytecode
+    if isolated and has_packages():
+        sys.path.insert(0, str(PRACTICE))
+        from grader.cli import main
+
+        return main(sys.argv[1:], prog=str(Path(__file__)))
+    already_there = Path(sys.prefix) == ROOT / ".venv"
+    if has_packages() and not isolated:
+        python = sys.executable
+    elif VENV_PYTHON.exists() and not (already_there and isolated):
+        python = str(VENV_PYTHON)
+    else:
+        print(f"judge: the course's environment is not there yet; run `make learn` in {ROOT} first.", file=sys.stderr)
+        return 3
+    sys.stdout.flush()
+    os.execv(python, [python, "-I", "-B", "-X", "utf8", str(Path(__file__).resolve()), *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    sys.exit(in_clean_interpreter())
