@@ -19,6 +19,7 @@ from nbformat.v4 import new_notebook
 from grader.pieces import bound, split, used
 from grader.problems import ROOT, ProblemError, growing
 from kit.directives import DIRECTIVES, expand
+from kit.waiting import left_by
 
 CELLS = ("code-cell", "raw-cell")  # what MyST itself turns into cells
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
@@ -155,17 +156,7 @@ def _tag_waiting(cell: NotebookNode, waits: set[str], fail) -> None:
         waits -= made
     else:
         cell.metadata["tags"] = [*cell.metadata.get("tags", []), "raises-exception"]
-        waits.update(n for node in tree.body for n in _all_bound(node))
-
-
-def _all_bound(node: ast.stmt) -> set[str]:
-    """What a statement may leave behind in the notebook, loop variables included; imports never wait."""
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return {node.name}
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return set()
-    stored = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return stored | set(bound(node))
+        waits |= left_by(tree)
 
 
 @functools.cache

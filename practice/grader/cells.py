@@ -16,6 +16,7 @@ from grader.growth import Cell, Entry, Refusal, Untouched, grow, read_cell
 from grader.pieces import split
 from grader.problems import ROOT, Problem, growing, load_all
 from grader.stubs import stub_module
+from grader.workspace import path
 
 GRADED = "The cell is what is graded: run it to bring the two together."
 GRADE_ID = re.compile(r"answer-(\d+)-(\w+)")
@@ -109,15 +110,17 @@ def read_state(ws: Path) -> dict[str, list[tuple[Entry, float]]]:
         return {}
 
 
-def differences(problem: Problem, ws: Path) -> list[str]:
+def differences(problem: Problem, source: str | None = None, ws: Path | None = None) -> list[str]:
     """One sentence for each function of `problem` whose answer cell and whose piece in the file differ.
 
-    Compares with the notebooks as they were saved last. Where the file was grown after that, only an edit
+    `source` is the learner's file, read from the workspace `ws` when it is not given. Compares with the notebooks as they were saved last. Where the file was grown after that, only an edit
     made in the file since counts. Nothing to say when there is no file, no notebook, or no difference.
     """
-    file = ws / "mini_llm" / problem.module
+    ws = ws or path()
     try:
-        pieces = split(file.read_text(encoding="utf-8"))
+        if source is None:
+            source = (ws / "mini_llm" / problem.module).read_text(encoding="utf-8")
+        pieces = split(source)
     except (OSError, ValueError, SyntaxError):
         return []
     texts = {p.text for p in pieces}

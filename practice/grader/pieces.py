@@ -181,7 +181,7 @@ def cut(source: str, pieces: Iterable[Piece], block: str = "", at: Piece | None 
 
 def add_imports(source: str, statements: Iterable[str]) -> str:
     """`source` with one-line imports added below those at its head; the ones it has already are skipped."""
-    there = {line.strip() for line in source.split("\n")}
+    there = {line for p in split(source) if p.is_import for _, line in import_lines(p.nodes)}
     for statement in statements:
         if statement not in there:
             source = _add_import(source, statement)

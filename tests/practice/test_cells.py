@@ -117,7 +117,7 @@ def ws(tmp_path):
 
 
 def said(ws):
-    return differences(problems.get(133), ws)
+    return differences(problems.get(133), ws=ws)
 
 
 def test_no_difference_no_words(ws):

@@ -1,0 +1,157 @@
+"""When an answer cell and the file differ: both are shown, and one click takes either.
+
+Without widgets the same choice is `kit.take("file")` or `kit.take("cell")`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import html
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.growth import Cell, Edited, Refusal
+from grader.workspace import write
+from kit import grow
+from kit.grow import Target
+from kit.theme import CSS
+
+# Puts a text into the cell above, in JupyterLab and Notebook 7; other front ends simply go on.
+_FILL = """
+const cell = element.closest('.jp-Cell');
+const content = cell && cell.querySelector('.jp-InputArea-editor .cm-content');
+const holder = content && (content.cmView || content.cmTile);
+const root = holder && (holder.rootView || holder.root || holder);
+const view = root && root.view;
+if (view) {
+  view.dispatch({changes: {from: 0, to: view.state.doc.length, insert: %s}});
+}
+"""
+
+
+@dataclass
+class Conflict:
+    """One cell against the file. `cell` is None when it is still the stub, and only the file can be taken."""
+
+    shell: object
+    ws: Path
+    target: Target
+    cell: Cell | None
+    edited: Edited
+    body: str
+
+    @property
+    def names(self) -> str:
+        return " and ".join(self.edited.names)
+
+    def take_file(self) -> str:
+        """The file's side stands; the answer cell is to become it. Returns what to say."""
+        target = grow.find(self.ws, self.target.shown)
+        text = f"%%grow {target.shown}\n{grow.adopt(self.ws, target, self.edited.names)}"
+        _pending[self.edited.names] = (self.body, text)
+        return (
+            f"The file's {self.names} stays, and the cell receives it; if it did not, run the cell once more."
+        )
+
+    def take_cell(self) -> str:
+        """The cell's side stands; the file's is kept as a backup. Returns what to say."""
+        from kit.magic import _load, put
+
+        target = grow.find(self.ws, self.target.shown)
+        backup = self.ws / ".course" / "backups" / f"{time.strftime('%Y%m%d-%H%M%S')}-{target.file.name}"
+        write(backup, target.file.read_bytes())
+        put(self.shell, self.ws, target, self.cell, _load(target), take_cell=True)
+        return f"The file before that is kept: {backup.relative_to(self.ws)} in the workspace."
+
+    def diff(self) -> list[str]:
+        """The two sides as a diff: '-' is in the file only, '+' in the cell only."""
+        file, cell = self.edited.file.split("\n"), self.edited.cell.split("\n")
+        return [line for line in difflib.ndiff(file, cell) if not line.startswith("?")]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.names}: {self.target.shown} was edited since. Nothing was overwritten.\n"
+            "- in the file, + in this cell:\n\n" + "\n".join(self.diff())
+            + '\n\nkit.take("file") keeps the file\'s version, kit.take("cell") this cell\'s.'
+        )  # fmt: skip
+
+
+# names -> the cell's body at the click, and the text it shall get
+_pending: dict[tuple[str, ...], tuple[str, str]] = {}
+_latest: list[Conflict] = []
+
+
+def pending(names: tuple[str, ...], body: str) -> str | None:
+    """The text that a cell shall hold after 'take file', while it still holds what it held at the click."""
+    at_click, text = _pending.pop(names, (None, ""))
+    return text if at_click == body else None
+
+
+def take(side: str) -> None:
+    """Settles the difference shown last: side 'file' or 'cell'."""
+    if side not in ("file", "cell"):
+        raise ValueError(f"kit.take needs 'file' or 'cell', not {side!r}.")
+    if not _latest:
+        print("There is no difference to settle: cell and file agree.")
+        return
+    found = _latest.pop()
+    if side == "cell" and found.cell:
+        print(found.take_cell())
+    else:
+        print(found.take_file())
+        print(f"To copy:\n\n{_pending[found.edited.names][1]}")
+
+
+def show(found: Conflict) -> None:
+    """Displays the difference with a button for each side; as text where there are no widgets."""
+    _latest[:] = [found]
+    from IPython.display import Javascript, display
+
+    from kit.panel import Shown
+
+    try:
+        import ipywidgets as w
+    except ImportError:
+        print(found)
+        return
+    style = w.Layout(width="auto")
+    said, script = w.HTML(), w.Output()
+    file = w.Button(description="take file", tooltip="The file's version; the cell receives it", layout=style)
+    cell = w.Button(description="take cell", tooltip="This cell; it is written into the file", layout=style)
+    buttons = [file, cell] if found.cell else [file]
+
+    def settle(choose):
+        def clicked(_):
+            for button in buttons:
+                button.disabled = True
+            try:
+                with script:
+                    said.value = f'<div class="kit-note">{html.escape(choose())}</div>'
+                    if choose == found.take_file:
+                        display(Javascript(_FILL % json.dumps(_pending[found.edited.names][1])))
+            except Refusal as e:
+                said.value = f'<div class="kit-note">{html.escape(str(e))}</div>'
+            _latest[:] = [c for c in _latest if c is not found]
+
+        return clicked
+
+    file.on_click(settle(found.take_file))
+    cell.on_click(settle(found.take_cell))
+    display(Shown(w.VBox([w.HTML(CSS + picture(found)), w.HBox(buttons), said, script]), str(found)))
+
+
+def picture(found: Conflict) -> str:
+    """The difference as HTML, escaped."""
+    kinds = {"-": "kit-file", "+": "kit-cell", " ": ""}
+    rows = "".join(
+        f'<div class="{kinds[line[0]]}"><span>{line[0]}</span>{html.escape(line[2:]) or "&nbsp;"}</div>'
+        for line in found.diff()
+    )
+    return (
+        f'<div class="kit-box"><div class="kit-title">{html.escape(found.names)}: file and cell differ. '
+        "Nothing was overwritten.</div>"
+        '<div class="kit-legend"><span class="kit-file">− in the file</span> '
+        f'<span class="kit-cell">+ in this cell</span></div><pre class="kit-diff">{rows}</pre></div>'
+    )
