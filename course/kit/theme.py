@@ -52,4 +52,8 @@ CSS = """<style>
 .kit-box summary { cursor: pointer; color: var(--soft); }
 .kit-box summary:focus-visible { outline: 2px solid; }
 .kit-warn { border-left: 3px solid var(--jp-warn-color1, #b26a00); padding-left: .6rem; margin: 0 0 .4rem; }
+.kit-means { border-collapse: collapse; margin: .2rem 0 .5rem; }
+.kit-means caption { text-align: left; font-weight: 600; padding-bottom: .2rem; }
+.kit-means td { padding: .1rem 1rem .1rem 0; text-align: left; border-top: 1px solid var(--line); }
+.kit-means td:last-child { text-align: right; font-variant-numeric: tabular-nums; font-weight: 600; }
 </style>"""

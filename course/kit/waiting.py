@@ -69,12 +69,11 @@ class Waiting:
         return None
 
 
-def sentence(name: str) -> str:
-    """What to do about a function that is still a stub."""
+def sentence(name: str, again: bool = True) -> str:
+    """What to do about a function that is still a stub; `again`: and then run this cell again."""
     for module, names in growing().items():
         if name in names:
-            return (
-                f"{name} is not written yet. Write it in its cell `%%grow mini_llm/{module}` in chapter "
-                f"{names[name][1]} and run that cell; then run this one again."
-            )
+            where = f"its cell `%%grow mini_llm/{module}` in chapter {names[name][1]}"
+            then = " and run that cell; then run this one again." if again else "."
+            return f"{name} is not written yet: write it in {where}{then}"
     return f"{name} is not written yet."

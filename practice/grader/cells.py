@@ -113,8 +113,9 @@ def read_state(ws: Path) -> dict[str, list[tuple[Entry, float]]]:
 def differences(problem: Problem, source: str | None = None, ws: Path | None = None) -> list[str]:
     """One sentence for each function of `problem` whose answer cell and whose piece in the file differ.
 
-    `source` is the learner's file, read from the workspace `ws` when it is not given. Compares with the notebooks as they were saved last. Where the file was grown after that, only an edit
-    made in the file since counts. Nothing to say when there is no file, no notebook, or no difference.
+    `source` is the learner's file, read from the workspace `ws` when it is not given. Compares with the
+    notebooks as they were saved last. Where the file was grown after that, only an edit made in the file
+    since counts. Nothing to say when there is no file, no notebook, or no difference.
     """
     ws = ws or path()
     try:
