@@ -13,12 +13,16 @@ mistake this is. The docstring is the property: it is what the learner reads, so
 from __future__ import annotations
 
 import copy
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from grader.compare import call_text, difference, short
 from grader.session import ChangedArguments, Fault, NotAnAnswer, OutOfMemory, Raised, Solution, TookTooLong
+
+
+ENOUGH = 2.0  # seconds after which a failing test looks for no shorter input
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,7 @@ class Call:
     args: tuple
     kwargs: dict
     answer: object = None
+    warned: tuple[str, ...] = ()
     fault: Fault | None = None
 
     @property
@@ -46,8 +51,14 @@ class Failed(Exception):
         self.trace, self.diagnosis, self.share = trace, diagnosis, share
 
 
+class Keywords(dict):
+    """Marks the keyword arguments in a case."""
+
+
 class Check:
     """The `check` fixture. `solution` is the learner's; `diagnose` names a known mistake from a list of calls."""
+
+    keywords = Keywords
 
     def __init__(self, solution: Solution, diagnose: Callable[[list[Call]], str], known: Callable[[str], str],
                  seconds: float):  # fmt: skip
@@ -55,15 +66,17 @@ class Check:
         self._seconds = seconds  # for all calls of one test together
 
     def each(self, name: str, cases: Sequence[tuple], oracle: Callable, *, tolerance: float | None = None,
-             slow: str | None = None) -> None:  # fmt: skip
-        """Every case's answer must be the oracle's. A case is a tuple of arguments, the last one a dict of
-        keywords if it is a `Keywords`. `slow` names the mutant whose diagnosis a timeout gets."""
+             slow: str | None = None, warns: Callable[..., list[str]] | None = None) -> None:  # fmt: skip
+        """Every case's answer must be the oracle's.
+
+        A case is a tuple of arguments; keywords come last, as `check.keywords(query_len=2)`. `slow` names the
+        mutant whose diagnosis a timeout gets. `warns` gives the texts that one warning of the call must hold.
+        """
         calls: list[Call] = []
         failures: list[Failed] = []
         started = time.monotonic()
         for case in cases:
-            kwargs = dict(case[-1]) if case and isinstance(case[-1], Keywords) else {}
-            args = tuple(case[:-1] if kwargs or (case and isinstance(case[-1], Keywords)) else case)
+            args, kwargs = (case[:-1], dict(case[-1])) if case and isinstance(case[-1], Keywords) else (case, {})
             want = oracle(*copy.deepcopy(args), **copy.deepcopy(kwargs))
             call = Call(name, args, kwargs)
             try:
@@ -73,6 +86,8 @@ class Check:
                     raise
                 calls.append(Call(name, args, kwargs, fault=fault))
                 failures.append(self._faulty(fault, call, want))
+                if time.monotonic() - started > ENOUGH:
+                    break
                 continue
             except TookTooLong as fault:
                 if fault.at_import:
@@ -82,14 +97,19 @@ class Check:
                              diagnosis=diagnosis) from None  # fmt: skip
             except OutOfMemory as fault:
                 raise self._faulty(fault, call, want) from None
-            calls.append(Call(name, args, kwargs, answer))
+            calls.append(Call(name, args, kwargs, answer, tuple(self._solution.warned)))
             if (why := difference(answer, want, tolerance)) is not None:
                 failures.append(Failed("wrong answer", why, call=call.text, expected=short(want), got=short(answer)))
-            if time.monotonic() - started > self._seconds:
-                if not failures:
-                    raise Failed("timeout", f"the calls of this test took more than {self._seconds:g} s together",
-                                 call=call.text, diagnosis=self._known(slow) if slow else "")  # fmt: skip
+            elif warns and not _warned(needed := warns(*args, **kwargs), self._solution.warned):
+                why = f"no warning of the call names {' and '.join(needed)}"
+                failures.append(Failed("wrong answer", why, call=call.text, expected=f"{short(want)} and a warning",
+                                       got=f"{short(answer)} and {self._solution.warned or 'no warning'}"))  # fmt: skip
+            spent = time.monotonic() - started
+            if failures and spent > ENOUGH:
                 break
+            if spent > self._seconds:
+                raise Failed("timeout", f"the calls of this test took more than {self._seconds:g} s together",
+                             call=call.text, diagnosis=self._known(slow) if slow else "")  # fmt: skip
         if failures:
             shown = min(failures, key=lambda f: len(f.call))
             if len(calls) > 1:
@@ -101,5 +121,5 @@ class Check:
         return Failed(fault.verdict, str(fault), call=call.text, expected=short(want), trace=fault.trace)
 
 
-class Keywords(dict):
-    """Marks the keyword arguments in a case."""
+def _warned(needed: list[str], texts: list[str]) -> bool:
+    return any(all(re.search(rf"(?<!\d){re.escape(n)}(?!\d)", text) for n in needed) for text in texts)

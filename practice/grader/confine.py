@@ -10,7 +10,8 @@ import sys
 
 LINUX = sys.platform == "linux"
 # prctl(2)
-PDEATHSIG, DUMPABLE, NO_NEW_PRIVS, CHILD_SUBREAPER = 1, 4, 38, 36
+PDEATHSIG, DUMPABLE, KEEPCAPS, CHILD_SUBREAPER, NO_NEW_PRIVS = 1, 4, 8, 36, 38
+CAP_DAC_READ_SEARCH = 2
 
 
 def prctl(option: int, value: int) -> None:
@@ -18,11 +19,21 @@ def prctl(option: int, value: int) -> None:
         ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
 
 
-def drop_to(uid: int) -> None:
-    """Gives up root for good; used inside bubblewrap, which root starts so that it can show any path."""
+def drop_to(uid: int, keep_search: bool = False) -> None:
+    """Gives up root for good. With `keep_search` one capability stays, CAP_DAC_READ_SEARCH: to read and enter
+    what is closed to others, for a Landlock domain to bound."""
     os.setgroups([])
     os.setresgid(uid, uid, uid)
+    if keep_search:
+        prctl(KEEPCAPS, 1)
     os.setresuid(uid, uid, uid)
+    if keep_search:
+        # capset(2), version 3: a header, then (effective, permitted, inheritable) for the low and the high 32 bits
+        only = 1 << CAP_DAC_READ_SEARCH
+        header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+        data = (ctypes.c_uint32 * 6)(only, only, 0, 0, 0, 0)
+        if ctypes.CDLL(None, use_errno=True).capset(header, data) != 0:
+            raise OSError(ctypes.get_errno(), "capset")
 
 
 def limit(limits: dict[str, int]) -> None:

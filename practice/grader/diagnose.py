@@ -18,7 +18,7 @@ from pathlib import Path
 from grader.checks import Call
 from grader.compare import difference
 from grader.problems import ROOT, Problem, ProblemError
-from grader.session import Fault, Session, Solution
+from grader.session import Fault, NotAnAnswer, Session, Solution
 
 SECONDS = 3.0  # to find the name of a mistake
 
@@ -128,8 +128,12 @@ def _alike(solution: Solution, mutant: Mutant, call: Call) -> bool:
     try:
         answer = solution.ask(mutant.name, call.name, list(call.args), call.kwargs)
     except Fault as fault:
+        if isinstance(fault, NotAnAnswer) and call.fault is not None and fault.kind != call.fault.kind:
+            return False
         return type(fault) is type(call.fault)  # raising, whatever it is, on the same inputs
     if call.fault is not None:
+        return False
+    if bool(solution.warned) != bool(call.warned):
         return False
     if isinstance(answer, float) and answer != answer:
         return isinstance(call.answer, float) and call.answer != call.answer

@@ -41,7 +41,10 @@ class Style:
     """One way to start a worker: the layers it gives, and how root gives itself up."""
 
     layers: tuple[str, ...]
-    drop: str  # "none": not root; "before": root drops first; "inside": the worker drops inside bubblewrap
+    # How root gives itself up. "none": it is not root. "before": it drops before anything starts. "inside": the
+    # worker drops, inside bubblewrap. "searching": the worker drops but may still enter folders that are closed
+    # to others, which Landlock then bounds: the way when Python itself lies in one, such as /root.
+    drop: str
 
     @property
     def strong(self) -> bool:
@@ -97,7 +100,7 @@ def styles(asked: tuple[str, ...] | None) -> list[Style]:
             found += [Style(("process", "bubblewrap"), how) for how in (("inside", "before") if root else ("none",))]
         if landlock_reason() is None:
             extra = ("seccomp",) if seccomp_loads() else ()
-            found.append(Style(("process", "landlock", *extra), plain))
+            found += _landlock_styles(("process", "landlock", *extra), root)
         return [*found, Style(("process",), plain)]
 
     for layer in asked:
@@ -116,7 +119,18 @@ def styles(asked: tuple[str, ...] | None) -> list[Style]:
                                "seccomp beside it: ask for landlock,seccomp.")  # fmt: skip
     if "bubblewrap" in layers and root:
         return [Style(layers, "inside"), Style(layers, "before")]
+    if "landlock" in layers:
+        return _landlock_styles(layers, root)
     return [Style(layers, plain)]
+
+
+def _landlock_styles(layers: tuple[str, ...], root: bool) -> list[Style]:
+    if not root:
+        return [Style(layers, "none")]
+    # seccomp refuses open_by_handle_at, the one call that the right to search could be turned against us with
+    if where_nobody_may_not_go() is not None and "seccomp" in layers:
+        return [Style(layers, "searching")]
+    return [Style(layers, "before")]
 
 
 def python_paths() -> list[str]:
@@ -155,7 +169,8 @@ def bubblewrap_command(stage: Path, scratch: Path, drop: str, scratch_mib: int =
     return command
 
 
-def where_root_cannot_drop() -> str | None:
+@functools.cache
+def where_nobody_may_not_go() -> str | None:
     """The folder on the way to Python that an unprivileged user may not enter, or None."""
     for path in python_paths():
         for folder in (Path(path), *Path(path).parents):

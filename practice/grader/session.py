@@ -160,7 +160,7 @@ class Session:
         memory = limits.memory_mib << 20
         rlimits = {"RLIMIT_AS": memory, "RLIMIT_DATA": memory, "RLIMIT_FSIZE": 16 << 20, "RLIMIT_CORE": 0,
                    "RLIMIT_NOFILE": 256, "RLIMIT_CPU": 300}  # fmt: skip
-        if "bubblewrap" in style.layers or style.drop == "before":
+        if "bubblewrap" in style.layers or style.drop != "none":
             rlimits["RLIMIT_NPROC"] = 128  # counted for the whole user, so only where that user is ours alone
         return {
             "submission": str(self.submission),
@@ -169,7 +169,8 @@ class Session:
             "package": self.package,
             "preload": self.preload,
             "max_reply": MAX_REPLY,
-            "drop_uid": layers.NOBODY if style.drop == "inside" else None,
+            "drop_uid": layers.NOBODY if style.drop in ("inside", "searching") else None,
+            "keep_search": style.drop == "searching",
             "landlock": "landlock" in style.layers,
             "seccomp": "seccomp" in style.layers,
             "readable": layers.readable(self.stage),
@@ -194,12 +195,12 @@ class Session:
         if style.drop != "none":
             for folder in (self._folder, self.stage, self.scratch):
                 folder.chmod(0o755)
+            os.chown(self.scratch, layers.NOBODY, layers.NOBODY)
             if style.drop == "before":
-                if (closed := layers.where_root_cannot_drop()) is not None:
-                    raise SandboxError(f"{' + '.join(style.layers)}: as root the judge drops to an unprivileged user, "
-                                       f"who may not enter {closed}, where Python is; judge as an ordinary user, or "
-                                       "install bubblewrap.")  # fmt: skip
-                os.chown(self.scratch, layers.NOBODY, layers.NOBODY)
+                if (closed := layers.where_nobody_may_not_go()) is not None:
+                    raise SandboxError("as root the judge drops to an unprivileged user, who may not enter "
+                                       f"{closed}, where Python is; judge as an ordinary user, or install "
+                                       "bubblewrap.")  # fmt: skip
                 drops = {"user": layers.NOBODY, "group": layers.NOBODY, "extra_groups": []}
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         command = [sys.executable, "-I", "-B", "-X", "utf8", str(self.stage / "worker.py"), str(theirs.fileno()),
@@ -218,7 +219,7 @@ class Session:
                 self._stop()
                 errors.seek(0)
                 said = errors.read(2000).decode("utf-8", "replace").strip().splitlines()
-                raise SandboxError(f"{' + '.join(style.layers)} did not start a worker here"
+                raise SandboxError(f"{' + '.join(style.layers[1:] or style.layers)} starts no worker here"
                                    f" ({said[-1] if said else 'it said nothing'}).") from None  # fmt: skip
 
     def _hear(self, seconds: float) -> bytes:
@@ -308,6 +309,7 @@ class Solution:
         self._child: dict | None = None
         self._output: Output | None = None
         self._printed = ""
+        self.warned: list[str] = []  # the warnings of the last call
 
     def __getattr__(self, name: str):
         if name.startswith("_"):
@@ -320,7 +322,8 @@ class Solution:
             self._begin()
         sent = [list(args), kwargs]
         value, after = self._exchange("call", name, sent, self._session.problem.limits.call_s)
-        if after is None or not _same(list(after), sent):
+        self.warned = [str(text) for text in after[2]] if _well_formed(after) else []
+        if not _well_formed(after) or not _same(after[:2], sent):
             raise ChangedArguments(f"{name} changed the arguments it was given; work on a copy")
         return value
 
@@ -353,7 +356,7 @@ class Solution:
             raise Raised(f"{self._session.shown} defines no function {name}", kind="missing")
         if status == "type":
             raise NotAnAnswer(f"{what} returned {value}; an answer is a plain int, float, str, list, tuple, "
-                              "dict or None")  # fmt: skip
+                              "dict or None", kind=str(value))  # fmt: skip
         if value == "MemoryError":
             raise OutOfMemory(f"{what} asked for more than {self._session.problem.limits.memory_mib} MiB of memory",
                               trace=str(extra))  # fmt: skip
@@ -429,6 +432,11 @@ class Solution:
         if self._child is not None:
             self._finish(0)
         return self._printed
+
+
+def _well_formed(after: object) -> bool:
+    """What comes back beside a value: [arguments, keywords, warnings]; None where they cannot cross any more."""
+    return isinstance(after, list) and len(after) == 3 and isinstance(after[2], list)
 
 
 def _signal_name(number: int) -> str:

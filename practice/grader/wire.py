@@ -15,6 +15,7 @@ import msgpack
 HEADER = struct.Struct("!I")
 MAX_DEPTH = 64
 MAX_ITEMS = 1 << 20
+MAX_TEXT = 16 << 20  # characters of one str, bytes of one bytes
 _TUPLE, _BIGINT = 1, 2
 
 
@@ -34,11 +35,17 @@ def _encode(x: object, depth: int) -> object:
     t = type(x)
     if depth > MAX_DEPTH:
         raise NotPlain(f"a value nested deeper than {MAX_DEPTH} levels")
-    if x is None or t in (bool, float, bytes):
+    if x is None or t in (bool, float):
+        return x
+    if t in (str, bytes) and len(x) > MAX_TEXT:
+        raise NotPlain(f"a {t.__name__} of {len(x):,} {'characters' if t is str else 'bytes'}")
+    if t is bytes:
         return x
     if t is str:
         x.encode()
         return x
+    if t is int and x.bit_length() > MAX_TEXT:
+        raise NotPlain(f"an int of {x.bit_length():,} bits")
     if t is int:
         if -(2**63) <= x < 2**64:
             return x

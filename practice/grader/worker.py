@@ -5,7 +5,7 @@ file and a package `mini_llm` without the functions under test. The parent never
 takes orders over FD: `fork` (two descriptors come along: the child's channel and its output) and `reap`.
 
 The child speaks `wire`: it gets [id, op, name, arguments, keywords] and answers [id, status, value, extra]:
-  ok    value: the result; extra: the arguments as they are after the call
+  ok    value: the result; extra: the arguments as they are after the call, and the warnings it gave
   missing  the file defines no such function
   type  value: which kind of value cannot cross
   exc   value: the exception's type; extra: the learner's frames and the message
@@ -23,6 +23,7 @@ import socket
 import struct
 import sys
 import time
+import warnings
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -81,14 +82,18 @@ class Child:
             function = getattr(self.module, name, None)
             if function is None:
                 return wire.frame([rid, "missing", name, None])
-            value = function(*args, **kwargs)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                value = function(*args, **kwargs)
+            warned = [str(w.message)[:500] for w in caught[:20]]
+            print(*(f"warning: {text}" for text in warned), sep="\n", end="", file=sys.stderr)
             after = None
             try:
                 value = wire.encode(value)
             except wire.NotPlain as e:
                 return wire.frame([rid, "type", str(e)[:200], None])
             try:
-                after = wire.encode([args, kwargs])
+                after = wire.encode([args, kwargs, warned])
             except wire.NotPlain:
                 pass  # something that cannot cross was put into them: the judge sees that they changed
             reply = wire.frame([rid, "ok", value, after])
@@ -193,7 +198,7 @@ def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     config = json.loads(sys.argv[2])
     if config["drop_uid"] is not None:
-        confine.drop_to(config["drop_uid"])
+        confine.drop_to(config["drop_uid"], config["keep_search"])
     confine.prctl(confine.PDEATHSIG, signal.SIGKILL)
     confine.prctl(confine.CHILD_SUBREAPER, 1)
     confine.prctl(confine.DUMPABLE, 0)  # a child cannot read this process's memory

@@ -1,0 +1,11 @@
+# verdict: wrong answer
+# diagnosis: some sizes stand in the list twice: each size is captured once
+_right = default_capture_sizes
+
+
+def default_capture_sizes(max_num_seqs=256, max_num_batched_tokens=8192, query_len=1, max_capture_size=None,
+                          interactivity=False, blackwell=False):
+    sizes = _right(max_num_seqs, max_num_batched_tokens, query_len, max_capture_size, interactivity, blackwell)
+    if max_capture_size is not None:
+        return sizes
+    return sorted([*sizes, max_num_seqs]) if max_num_seqs <= sizes[-1] else sizes

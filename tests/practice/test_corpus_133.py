@@ -1,0 +1,61 @@
+"""Every submission of the corpus gets its verdict, under each strong layer, and leaves the course as it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from contained import Course, why_not
+from grader import layers
+
+CORPUS = Path(__file__).parents[1] / "corpus" / "133"
+VERDICTS = json.loads((CORPUS / "verdicts.json").read_text())
+LAYER_SETS = {"bubblewrap": layers.bubblewrap_reason, "landlock,seccomp": layers.landlock_reason}
+slow = pytest.mark.skipif(os.environ.get("SLOW") != "1", reason="the second layer set; run with SLOW=1")
+
+
+@pytest.fixture(scope="module", params=["bubblewrap", pytest.param("landlock,seccomp", marks=slow)])
+def outcomes(request):
+    """Judges the whole corpus once: {file: (json, exit status)}, and the tree's checksum before and after."""
+    if (reason := why_not() or LAYER_SETS[request.param]()) is not None:
+        pytest.skip(reason)
+    folder = Path(tempfile.mkdtemp(prefix="corpus-133-"))
+    folder.chmod(0o755)
+    try:
+        course = Course(folder)
+        submissions = folder / "submissions"
+        for name in VERDICTS:
+            target = submissions / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes((CORPUS / name).read_bytes().replace(b"@COURSE@", str(course.path).encode()))
+        before = course.checksum()
+
+        def one(name: str):
+            where = str(submissions / name)
+            return course.judge("133", where, "--sandbox", request.param, name=name.replace("/", "-"))
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            found = dict(zip(VERDICTS, pool.map(one, VERDICTS), strict=True))
+        yield found, before, course.checksum()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_verdict(outcomes, name):
+    report, status = outcomes[0][name]
+    allowed = VERDICTS[name].split("|")
+    first = [t["message"] for t in report["tests"] if t["outcome"] != "passed"][:1]
+    assert report["verdict"] in allowed, f"{report['verdict']}: {first}"
+    assert status == (0 if report["verdict"] == "accepted" else 1)
+    assert report["total"] == 16 and report["score"] == pytest.approx(report["passed"] / 16, abs=1e-12)
+
+
+def test_the_course_is_as_it_was(outcomes):
+    _, before, after = outcomes
+    assert before == after
