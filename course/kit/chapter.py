@@ -145,18 +145,32 @@ def _tag_waiting(cell: NotebookNode, waits: set[str], fail) -> None:
         tree = ast.parse(python)
     except SyntaxError as e:
         fail(f"line {e.lineno} of this cell is no valid Python ({e.msg}).")
-    attributes = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
-    read, made = set(attributes), set()
+    runs = False
+    defined: set[str] = set()
     for node in tree.body:
-        read |= {
-            n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-        } - made
-        made.update(bound(node))
-    if waits.isdisjoint(read):
-        waits -= made
-    else:
+        function = isinstance(node, ast.FunctionDef | ast.ClassDef)
+        waiting = not waits.isdisjoint(_reads(node, locals_=function))
+        if function:
+            # Defining it is harmless; whoever calls it waits.
+            (waits.add if waiting else waits.discard)(node.name)
+        elif waiting:
+            runs = True
+        elif not runs:
+            waits -= set(bound(node))
+        defined |= left_by(ast.Module([node], []))
+    if runs:
         cell.metadata["tags"] = [*cell.metadata.get("tags", []), "raises-exception"]
-        waits |= left_by(tree)
+        waits |= defined
+
+
+def _reads(node: ast.stmt, locals_: bool) -> set[str]:
+    """The names and attributes a statement reads; `locals_`: less those it binds, as a function does."""
+    names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+    reads = {n.id for n in names if isinstance(n.ctx, ast.Load)}
+    if locals_:
+        reads -= {n.id for n in names if isinstance(n.ctx, ast.Store)}
+        reads -= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
+    return reads | {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
 
 
 @functools.cache

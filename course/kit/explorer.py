@@ -11,6 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from kit import reference
 from kit.plots import BLUE, FAINT, INK, ORANGE, SOFT, Picture, dress, new_figure, png
+from kit.theme import CSS
 
 SERVERS = (1, 2, 3, 4, 8, 10, 16, 20, 32, 48, 64, 96, 100, 128, 160, 192, 224, 256, 257, 300, 384, 512, 1024)
 MARGINS = {"left": 0.06, "right": 0.985, "top": 0.945, "bottom": 0.105, "hspace": 0.62, "wspace": 0.17}
@@ -217,7 +218,7 @@ class Explorer:
         controls = w.HBox(
             [w.VBox([self.servers, self.batch]), self.interactivity], layout=w.Layout(flex_flow="row wrap")
         )
-        return w.VBox([controls, self.image, self.text])
+        return w.VBox([w.HTML(CSS), controls, self.image, self.text])
 
     def show(
         self, max_num_seqs: int | None = None, interactivity: bool | None = None, batch: int | None = None
@@ -244,16 +245,15 @@ class Explorer:
         self.text.value = self._html(notes)
 
     def _html(self, notes: Sequence[str]) -> str:
-        from kit.theme import CSS
-
         rows = "".join(
             f"<tr><td>{html.escape(name)}</td><td>{value}</td></tr>" for name, value in self.now.means()
         )
         said = "".join(f'<p class="kit-warn">{html.escape(note)}</p>' for note in notes)
+        caption = f"Three means over the batches 1 to {self.now.top}, each once"
         return (
-            f'{CSS}<div class="kit-box">{said}<p>{html.escape(self.now.batch_line())}.</p>'
-            f'<table class="kit-means"><caption>Three means over the batches 1 to {self.now.top}, each once</caption>'
-            f'{rows}</table><p class="kit-soft">{html.escape(self.now.ladder_line())}</p></div>'
+            f'<div class="kit-box">{said}<p>{html.escape(self.now.batch_line())}.</p>'
+            f'<table class="kit-means"><caption>{caption}</caption>{rows}</table>'
+            f'<p class="kit-soft">{html.escape(self.now.ladder_line())}</p></div>'
         )
 
     def picture(self) -> Picture:

@@ -152,7 +152,7 @@ def test_cells_that_wait_for_the_learner_do_not_stop_run_all(chapter):
         ("buckets.padding_stats({}, [1])", True),  # a base function that calls what grows
         ("sizes = [1]\nprint(sizes)", False),  # no longer the one that waits
         ("print(sizes)", False),
-        ("def mine():\n    return buckets.pad_to(1, [1])", True),
+        ("def mine():\n    return buckets.pad_to(1, [1])", False),  # defining it is harmless
         ("mine()", True),
         ("%timeit 1\nimport math", False),
     ]

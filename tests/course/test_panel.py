@@ -1,0 +1,143 @@
+"""The judge panel: what it shows, that it escapes, and that it never blocks or breaks a notebook."""
+
+import threading
+import time
+
+import pytest
+
+import kit
+from grader import problems
+from grader.problems import ProblemError
+from kit import judging, panel
+from kit.judging import Report, hints_for, judge_now
+from kit.report import as_html, as_text
+
+TEST = {
+    "name": "pad_to_top",
+    "part": "pad_to",
+    "outcome": "passed",
+    "rule": "Above the top there is no graph.",
+}
+BAD = {
+    "name": "pad_to_smallest", "part": "pad_to", "outcome": "wrong answer", "rule": "The smallest that fits.",
+    "call": "pad_to(3, [1, 2, 4])", "expected": "4", "got": "'<b>2</b>'", "diagnosis": "takes the size below",
+    "printed": "<script>alert(1)</script>\n", "why": "the value differs", "seconds": 0.1, "message": "",
+}  # fmt: skip
+DATA = {
+    "problem": 133, "verdict": "wrong answer", "passed": 1, "total": 2, "score": 0.5, "seed": 7,
+    "seconds": 0.25, "sandbox": ["process", "bubblewrap"], "tests": [TEST, BAD], "notes": [],
+}  # fmt: skip
+PROBLEM = problems.get(133)
+
+
+def test_a_failing_test_shows_input_expected_got_and_the_mistake_escaped():
+    page = as_html(PROBLEM, "pad_to", Report(DATA))
+    for shown in ("wrong answer", "1 of 2 tests", "seed 7", "process + bubblewrap", "The smallest that fits.",
+                  "pad_to(3, [1, 2, 4])", "takes the size below", "your code printed"):  # fmt: skip
+        assert shown in page
+    assert "<script>" not in page and "<b>2</b>" not in page and "&lt;b&gt;2&lt;/b&gt;" in page
+    assert "python judge.py 133 --part pad_to --seed 7" in page
+    text = as_text(PROBLEM, "pad_to", Report(DATA))
+    assert "✗ The smallest that fits." in text and "expected: 4" in text
+
+
+def test_accepted_stubs_errors_and_repeated_reasons():
+    accepted = {**DATA, "verdict": "accepted", "tests": [TEST]}
+    page = as_html(PROBLEM, None, Report(accepted))
+    assert "✓ accepted" in page and "--seed" not in page
+    stub = {**DATA, "verdict": "error", "tests": [{**BAD, "stub": True, "outcome": "error"}]}
+    page = as_html(PROBLEM, "pad_to", Report(stub))
+    assert "not written yet" in page and "still the stub" in page and "kit-fail" not in page
+    assert "no report &lt;" in as_html(PROBLEM, None, Report(error="no report <"))
+    same = {**BAD, "outcome": "import error", "call": "", "why": "line 3"}
+    report = Report({**DATA, "tests": [same] * 5 + [{**TEST, "outcome": "not run"}]})
+    assert len(report.failures) == 1 and "not run" in as_html(PROBLEM, None, report)
+
+
+def test_values_of_any_length_stay_readable():
+    page = as_html(PROBLEM, None, Report({**DATA, "tests": [{**BAD, "got": "9" * 10_000}] * 6}))
+    assert "characters ..." in page and "3 more" in page and len(page) < 40_000
+
+
+@pytest.fixture
+def widget(monkeypatch):
+    """A panel whose judge is ours: call it with a report and it has been judged."""
+    release = threading.Event()
+    reports = []
+
+    def slow(problem, part=None):
+        release.wait(5)
+        return reports[0]
+
+    monkeypatch.setattr(judging, "judge_now", slow)
+    made = kit.judge(133, "pad_to")
+
+    def finish(report):
+        reports.append(report)
+        release.set()
+        for _ in range(100):
+            if made.report:
+                return
+            time.sleep(0.02)
+
+    return made, finish
+
+
+def test_a_click_judges_in_the_background_and_the_panel_follows(widget):
+    made, finish = widget
+    assert made.button.description == "Judge"
+    start = time.monotonic()
+    made.button.click()
+    assert time.monotonic() - start < 1 and made.button.disabled
+    finish(Report(DATA))
+    assert "wrong answer" in made.result.value and made.button.description == "Judge again"
+    assert not made.button.disabled and made.report.verdict == "wrong answer"
+
+
+def test_it_warns_before_and_after_when_cell_and_file_differ(widget, monkeypatch):
+    made, finish = widget
+    monkeypatch.setattr(panel, "differences", lambda p: ["pad_to: <differs>", "best_sizes: differs"])
+    made.button.click()
+    assert "pad_to: &lt;differs&gt;" in made.warning.value and "best_sizes" not in made.warning.value
+    finish(Report({**DATA, "notes": ["pad_to: <differs>"]}))
+    assert made.warning.value.count("differs") == 1
+
+
+def test_hints_come_one_by_one_for_the_part():
+    assert hints_for(PROBLEM, None) == PROBLEM.hints
+    own = hints_for(PROBLEM, "best_sizes")
+    assert own and "best_sizes" in own[0] and set(own) < set(PROBLEM.hints)
+    made = kit.judge(133, "best_sizes")
+    assert made.hint.description == f"Hint 1 of {len(own)}"
+    for _ in own:
+        made.hint.click()
+    assert made.hint.disabled and made.hint_text.value.count("kit-title") == len(own)
+
+
+def test_text_where_there_are_no_widgets():
+    made = kit.judge(133, "pad_to")
+    assert "python judge.py 133 --part pad_to" in repr(made)
+    bundle = made._repr_mimebundle_()
+    assert bundle["text/plain"] == repr(made) and "application/vnd.jupyter.widget-view+json" in bundle
+
+
+def test_a_problem_or_part_that_does_not_exist():
+    with pytest.raises(ProblemError, match="no problem 999"):
+        kit.judge(999)
+    with pytest.raises(ProblemError, match="has no part 'x'"):
+        kit.judge(133, "x")
+
+
+def test_the_real_judge_on_a_stub_and_on_the_reference(ws, tmp_path, capsys):
+    made = kit.judge(133, "pad_to")
+    assert made.run() != "accepted"
+    assert "pad_to" in capsys.readouterr().out
+    good = tmp_path / "good.py"
+    good.write_text("def pad_to(bs, sizes):\n    return min((s for s in sizes if s >= bs), default=None)\n")
+    report = judge_now(PROBLEM, "pad_to", seed=3, file=good)
+    assert report.accepted and report.data["seed"] == 3 and {t["part"] for t in report.tests} == {"pad_to"}
+
+
+def test_a_judge_that_breaks_is_reported_not_raised(monkeypatch):
+    monkeypatch.setattr(judging, "ROOT", judging.ROOT / "nowhere")
+    assert "The judge gave no report" in judge_now(PROBLEM).error
