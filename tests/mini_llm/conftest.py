@@ -7,7 +7,7 @@ import pytest
 CHAT_TEMPLATE = (
     "{%- for message in messages %}"
     "{%- if message.role == 'system' %}{% continue %}{% endif %}"
-    "{{ bos_token + message.role + ':' + message.content + '\\n' }}"
+    "{{ bos_token + message.role + ':' + message.content + eos_token + '\\n' }}"
     "{%- endfor %}"
     "{%- if add_generation_prompt %}{{ bos_token }}assistant:{% endif %}"
 )

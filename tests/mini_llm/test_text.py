@@ -53,10 +53,23 @@ def test_pieces_come_as_soon_as_their_token(tokenizer):
 
 def test_a_question_is_wrapped_as_transformers_wraps_it(tokenizer, tiny_model):
     ids = tokenizer.encode_chat("Why?")
-    assert ids == [256, *tokenizer.encode("user:Why?\n"), 256, *tokenizer.encode("assistant:")]
+    newline, answer = tokenizer.encode("\n"), tokenizer.encode("assistant:")
+    assert ids == [256, *tokenizer.encode("user:Why?"), 257, *newline, 256, *answer]
     peer = pytest.importorskip("transformers").PreTrainedTokenizerFast.from_pretrained(tiny_model)
     chat = [{"role": "user", "content": "Why?"}]
     assert ids == peer.apply_chat_template(chat, add_generation_prompt=True, return_dict=True)["input_ids"]
+
+
+def test_a_chat_begins_once_also_where_the_tokenizer_adds_a_begin_token(tiny_model, tmp_path):
+    from tokenizers import Tokenizer as Backend
+    from tokenizers.processors import TemplateProcessing
+
+    folder = shutil.copytree(tiny_model, tmp_path / "model")
+    backend = Backend.from_file(str(folder / "tokenizer.json"))
+    backend.post_processor = TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 256)])
+    backend.save(str(folder / "tokenizer.json"))
+    assert Tokenizer(folder).encode("a")[0] == 256, "text as it stands gets one"
+    assert Tokenizer(folder).encode_chat("a")[:2] != [256, 256], "the template has already written it"
 
 
 def test_a_template_in_its_own_file_comes_first(tiny_model, tmp_path):
