@@ -45,8 +45,12 @@ def fingerprint(wanted: list[str], torch: str, root: Path = ROOT) -> str:
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="environment", description=__doc__.split("\n\n")[0])
     parser.add_argument("--extras", default="course,dev", help="extras of pyproject.toml, comma separated")
-    parser.add_argument("--torch", choices=("default", "cpu"), default="default",
-                        help="cpu: take PyTorch's CPU build, for a Linux laptop without a GPU")  # fmt: skip
+    parser.add_argument(
+        "--torch",
+        choices=("default", "cpu"),
+        default="default",
+        help="cpu: take PyTorch's CPU build, for a Linux laptop without a GPU",
+    )
     parser.add_argument("--venv", type=Path, default=ROOT / ".venv")
     args = parser.parse_args(argv)
 
@@ -63,8 +67,11 @@ def main(argv: list[str] | None = None) -> int:
         made = subprocess.run([sys.executable, "-m", "venv", str(venv)])
         if made.returncode:
             shutil.rmtree(venv, ignore_errors=True)
-            print("environment: Python could not make a virtual environment; on Debian and Ubuntu "
-                  "`sudo apt install python3-venv` brings what is missing.", file=sys.stderr)  # fmt: skip
+            print(
+                "environment: Python could not make a virtual environment; on Debian and Ubuntu "
+                "`sudo apt install python3-venv` brings what is missing.",
+                file=sys.stderr,
+            )
             return 1
     print(announcement(args.torch), flush=True)
     stamp.unlink(missing_ok=True)
@@ -77,8 +84,11 @@ def main(argv: list[str] | None = None) -> int:
         steps = [["-c", str(ROOT / "constraints.txt"), *wanted]]
     for step in steps:
         if subprocess.run(pip + step, env=env).returncode:
-            print("environment: pip did not finish; what it had downloaded is kept, so run the same command "
-                  "again. If it ran out of disk, `TORCH=cpu` asks for a much smaller torch.", file=sys.stderr)  # fmt: skip
+            print(
+                "environment: pip did not finish; what it had downloaded is kept, so run the same command "
+                "again. If it ran out of disk, `TORCH=cpu` asks for a much smaller torch.",
+                file=sys.stderr,
+            )
             return 1
     stamp.write_text(mark)
     return 0
@@ -102,8 +112,10 @@ def announcement(torch: str) -> str:
 
 if __name__ == "__main__":
     if sys.version_info < NEEDS:
-        sys.exit(f"This course needs Python 3.11 or newer; this is {sys.version.split()[0]}. "
-                 "Name a newer one: make learn PYTHON=python3.12")  # fmt: skip
+        sys.exit(
+            f"This course needs Python 3.11 or newer; this is {sys.version.split()[0]}. "
+            "Name a newer one: make learn PYTHON=python3.12"
+        )
     try:
         sys.exit(main())
     except KeyboardInterrupt:

@@ -20,6 +20,8 @@ def run(chosen: list[Problem], seeds: int, asked: tuple[str, ...] | None, consol
     """Prints a line for each problem and one for each thing that does not hold; True when all hold."""
     good = True
     for problem in chosen:
+        mutants(problem.folder)  # a fault in a mutant's head is said before anything runs
+    for problem in chosen:
         started = time.monotonic()
         faults: list[str] = []
         for round_ in range(seeds):
@@ -28,8 +30,10 @@ def run(chosen: list[Problem], seeds: int, asked: tuple[str, ...] | None, consol
                 console.print(f"{problem.slug}: round {round_ + 1} of {seeds}, {len(faults)} faults")
         count = len(mutants(problem.folder))
         word = "good" if not faults else f"{len(faults)} faults"
-        console.print(f"{problem.slug}: {word} (reference, stub, {len(IDLE)} idle answers, {count} mutants; "
-                      f"{time.monotonic() - started:.0f} s)")  # fmt: skip
+        console.print(
+            f"{problem.slug}: {word} (reference, stub, {len(IDLE)} idle answers, {count} mutants; "
+            f"{time.monotonic() - started:.0f} s)"
+        )
         for fault in faults:
             console.print(f"  {fault}")
         good = good and not faults

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from grader.compare import call_text, difference, short
 from grader.session import ChangedArguments, Fault, NotAnAnswer, OutOfMemory, Raised, Solution, TookTooLong
 
-
 ENOUGH = 2.0  # seconds after which a failing test looks for no shorter input
 
 
@@ -44,8 +43,18 @@ class Call:
 class Failed(Exception):
     """A test's property does not hold. `verdict` is the contract's word; the rest is for the report."""
 
-    def __init__(self, verdict: str, why: str, *, call: str = "", expected: str = "", got: str = "",
-                 trace: str = "", diagnosis: str = "", share: str = ""):  # fmt: skip
+    def __init__(
+        self,
+        verdict: str,
+        why: str,
+        *,
+        call: str = "",
+        expected: str = "",
+        got: str = "",
+        trace: str = "",
+        diagnosis: str = "",
+        share: str = "",
+    ):
         super().__init__(why)
         self.verdict, self.why, self.call, self.expected, self.got = verdict, why, call, expected, got
         self.trace, self.diagnosis, self.share = trace, diagnosis, share
@@ -60,13 +69,22 @@ class Check:
 
     keywords = Keywords
 
-    def __init__(self, solution: Solution, diagnose: Callable[[list[Call]], str], known: Callable[[str], str],
-                 seconds: float):  # fmt: skip
+    def __init__(
+        self, solution: Solution, diagnose: Callable[[list[Call]], str], known: Callable[[str], str], seconds: float
+    ):
         self._solution, self._diagnose, self._known = solution, diagnose, known
         self._seconds = seconds  # for all calls of one test together
 
-    def each(self, name: str, cases: Sequence[tuple], oracle: Callable, *, tolerance: float | None = None,
-             slow: str | None = None, warns: Callable[..., list[str]] | None = None) -> None:  # fmt: skip
+    def each(
+        self,
+        name: str,
+        cases: Sequence[tuple],
+        oracle: Callable,
+        *,
+        tolerance: float | None = None,
+        slow: str | None = None,
+        warns: Callable[..., list[str]] | None = None,
+    ) -> None:
         """Every case's answer must be the oracle's.
 
         A case is a tuple of arguments; keywords come last, as `check.keywords(query_len=2)`. `slow` names the
@@ -93,8 +111,7 @@ class Check:
                 if fault.at_import:
                     raise
                 diagnosis = self._known(slow) if slow else ""
-                raise Failed("timeout", str(fault), call=call.text, expected=short(want),
-                             diagnosis=diagnosis) from None  # fmt: skip
+                raise Failed("timeout", str(fault), call=call.text, expected=short(want), diagnosis=diagnosis) from None
             except OutOfMemory as fault:
                 raise self._faulty(fault, call, want) from None
             calls.append(Call(name, args, kwargs, answer, tuple(self._solution.warned)))
@@ -102,14 +119,25 @@ class Check:
                 failures.append(Failed("wrong answer", why, call=call.text, expected=short(want), got=short(answer)))
             elif warns and not _warned(needed := warns(*args, **kwargs), self._solution.warned):
                 why = f"no warning of the call names {' and '.join(needed)}"
-                failures.append(Failed("wrong answer", why, call=call.text, expected=f"{short(want)} and a warning",
-                                       got=f"{short(answer)} and {self._solution.warned or 'no warning'}"))  # fmt: skip
+                failures.append(
+                    Failed(
+                        "wrong answer",
+                        why,
+                        call=call.text,
+                        expected=f"{short(want)} and a warning",
+                        got=f"{short(answer)} and {self._solution.warned or 'no warning'}",
+                    )
+                )
             spent = time.monotonic() - started
             if failures and spent > ENOUGH:
                 break
             if spent > self._seconds:
-                raise Failed("timeout", f"the calls of this test took more than {self._seconds:g} s together",
-                             call=call.text, diagnosis=self._known(slow) if slow else "")  # fmt: skip
+                raise Failed(
+                    "timeout",
+                    f"the calls of this test took more than {self._seconds:g} s together",
+                    call=call.text,
+                    diagnosis=self._known(slow) if slow else "",
+                )
         if failures:
             shown = min(failures, key=lambda f: len(f.call))
             if len(calls) > 1:

@@ -67,8 +67,12 @@ def main(argv: list[str], prog: str = "judge.py") -> int:
     except Exception as e:
         if os.environ.get("MINI_LLM_JUDGE_DEBUG"):
             raise
-        return _fail(f"the judge itself failed, which is not your code's fault: {type(e).__name__}: {e} "
-                     "(MINI_LLM_JUDGE_DEBUG=1 shows where).", JUDGE_FAILED, wants_json)  # fmt: skip
+        return _fail(
+            f"the judge itself failed, which is not your code's fault: {type(e).__name__}: {e} "
+            "(MINI_LLM_JUDGE_DEBUG=1 shows where).",
+            JUDGE_FAILED,
+            wants_json,
+        )
 
 
 def _fail(message: str, code: int, wants_json: bool) -> int:
@@ -127,15 +131,26 @@ def _judge(argv: list[str], prog: str) -> int:
     source = _read(path)
     judgement = _run(problem, source, path, args, asked, own)
     if own and not args.examples and not args.part:
-        progress.remember(problem, accepted=judgement.accepted, verdict=judgement.verdict, sha=progress.sha(source),
-                          score=judgement.passed / len(judgement.tests))  # fmt: skip
+        progress.remember(
+            problem,
+            accepted=judgement.accepted,
+            verdict=judgement.verdict,
+            sha=progress.sha(source),
+            score=judgement.passed / len(judgement.tests),
+        )
     if args.json:
         print(json.dumps(judgement.as_json(), ensure_ascii=False))
     else:
         from grader.report import print_judgement
 
-        typed = " ".join([f"python {_as_typed(prog)}", str(problem.id), *([str(args.file)] if args.file else []),
-                          *(["--examples"] if args.examples else [])])  # fmt: skip
+        typed = " ".join(
+            [
+                f"python {_as_typed(prog)}",
+                str(problem.id),
+                *([str(args.file)] if args.file else []),
+                *(["--examples"] if args.examples else []),
+            ]
+        )
         print_judgement(_console(), judgement, typed)
     return ACCEPTED if judgement.accepted else NOT_ACCEPTED
 
@@ -147,8 +162,17 @@ def _run(problem: Problem, source: bytes, path: Path, args, asked, own: bool):
     shown = workspace.shown(path) if own else str(path)
 
     def go(on_test=None):
-        return runner.judge(problem, source, shown, seed=args.seed, examples=args.examples, part=args.part,
-                            asked=asked, package=package, on_test=on_test)  # fmt: skip
+        return runner.judge(
+            problem,
+            source,
+            shown,
+            seed=args.seed,
+            examples=args.examples,
+            part=args.part,
+            asked=asked,
+            package=package,
+            on_test=on_test,
+        )
 
     if args.json or not sys.stderr.isatty():
         judgement = go()
@@ -156,8 +180,10 @@ def _run(problem: Problem, source: bytes, path: Path, args, asked, own: bool):
         with _console(stderr=True).status("starting") as status:
             judgement = go(lambda name: status.update(name.replace("_", " ")))
     if "bubblewrap" not in judgement.sandbox and "landlock" not in judgement.sandbox:
-        judgement.notes.append("Only process limits are on: the code can read this disk. That is fine for your own "
-                               "code; `judge.py doctor` says what a stronger sandbox needs.")  # fmt: skip
+        judgement.notes.append(
+            "Only process limits are on: the code can read this disk. That is fine for your own "
+            "code; `judge.py doctor` says what a stronger sandbox needs."
+        )
     if own:
         judgement.notes += _cell_notes(problem, source)
     return judgement
@@ -212,10 +238,19 @@ def _list(argv: list[str], prog: str) -> int:
     args = parser.parse_args(argv)
     kept = progress.read()
     rows = [
-        {"id": p.id, "name": p.name, "title": p.title, "title_zh": p.title_zh, "chapter": p.chapter,
-         "level": p.level, "minutes": p.minutes, "needs": list(p.needs), "status": progress.status(p, kept)}
+        {
+            "id": p.id,
+            "name": p.name,
+            "title": p.title,
+            "title_zh": p.title_zh,
+            "chapter": p.chapter,
+            "level": p.level,
+            "minutes": p.minutes,
+            "needs": list(p.needs),
+            "status": progress.status(p, kept),
+        }
         for p in problems.load_all().values()
-    ]  # fmt: skip
+    ]
     if args.json:
         print(json.dumps({"problems": rows}, ensure_ascii=False))
     else:

@@ -39,8 +39,10 @@ def mutants(problem_folder: Path) -> dict[str, Mutant]:
         head = path.read_text(encoding="utf-8")
         fields = dict(re.findall(r"^# (verdict|diagnosis): (.+)$", head, re.M))
         if set(fields) != {"verdict", "diagnosis"}:
-            raise ProblemError(f"{path.parent.parent.name}/mutants/{path.name} must start with the comments "
-                               "`# verdict: ...` and `# diagnosis: ...`.")  # fmt: skip
+            raise ProblemError(
+                f"{path.parent.parent.name}/mutants/{path.name} must start with the comments "
+                "`# verdict: ...` and `# diagnosis: ...`."
+            )
         found[path.stem] = Mutant(path.stem, path, fields["verdict"], fields["diagnosis"])
     return found
 

@@ -27,9 +27,13 @@ def report(console) -> bool:
     with Session(problem, b"", "nothing") as session:
         print_line(f"A judgement here runs under: {' + '.join(session.sandbox)}")
     if not strong:
-        print_line("No strong layer works: the learner's code can read the disk. Your own code may be judged like "
-                   "this; a class may not.")  # fmt: skip
+        print_line(
+            "No strong layer works: the learner's code can read the disk. Your own code may be judged like "
+            "this; a class may not."
+        )
         if sys.platform == "linux":
-            print_line("Installing bubblewrap brings one. Ubuntu 24.04 allows it only with an AppArmor profile for bwrap "
-                       "(package apparmor-profiles), because it forbids user namespaces otherwise.")  # fmt: skip
+            print_line(
+                "Installing bubblewrap brings one. Ubuntu 24.04 allows it only with an AppArmor profile for bwrap "
+                "(package apparmor-profiles), because it forbids user namespaces otherwise."
+            )
     return strong

@@ -27,9 +27,20 @@ KNOWN = ("process", "bubblewrap", "landlock", "seccomp")
 LANDLOCK_KEEPS_SIGNALS = 6  # Landlock's ABI from which it scopes signals and abstract sockets
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/nix/store", "/etc/ld.so.cache", "/etc/alternatives")
 # What numerical libraries read to count cores; of /proc, only these besides the process's own folder.
-FACTS = ("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/filesystems", "/proc/sys/vm",
-         "/sys/devices/system/cpu", "/sys/devices/system/node", "/dev/urandom", "/dev/random", "/dev/zero",
-         "/usr/share/zoneinfo", "/etc/localtime")  # fmt: skip
+FACTS = (
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/proc/filesystems",
+    "/proc/sys/vm",
+    "/sys/devices/system/cpu",
+    "/sys/devices/system/node",
+    "/dev/urandom",
+    "/dev/random",
+    "/dev/zero",
+    "/usr/share/zoneinfo",
+    "/etc/localtime",
+)
 
 
 class SandboxError(Exception):
@@ -115,8 +126,10 @@ def styles(asked: tuple[str, ...] | None) -> list[Style]:
         if not landlock_abi() or importlib.util.find_spec("landlockpy") is None:
             raise SandboxError(f"--sandbox asks for landlock, but {landlock_reason()}.")
         if landlock_abi() < LANDLOCK_KEEPS_SIGNALS and "seccomp" not in layers:
-            raise SandboxError(f"--sandbox asks for landlock, but ABI {landlock_abi()} of this kernel needs "
-                               "seccomp beside it: ask for landlock,seccomp.")  # fmt: skip
+            raise SandboxError(
+                f"--sandbox asks for landlock, but ABI {landlock_abi()} of this kernel needs "
+                "seccomp beside it: ask for landlock,seccomp."
+            )
     if "bubblewrap" in layers and root:
         return [Style(layers, "inside"), Style(layers, "before")]
     if "landlock" in layers:
@@ -150,8 +163,18 @@ def bubblewrap_command(stage: Path, scratch: Path, drop: str, scratch_mib: int =
     The scratch folder is a small file system in memory, gone with the process. Without user namespaces (root,
     who drops inside) the two capabilities that dropping needs are kept until then.
     """
-    command = ["bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
-               "--die-with-parent", "--new-session", "--cap-drop", "ALL"]  # fmt: skip
+    command = [
+        "bwrap",
+        "--unshare-ipc",
+        "--unshare-pid",
+        "--unshare-net",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+        "--die-with-parent",
+        "--new-session",
+        "--cap-drop",
+        "ALL",
+    ]
     if drop == "inside":
         command += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     else:

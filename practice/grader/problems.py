@@ -80,8 +80,10 @@ class Problem:
         """The part that the test function `test_<part>_<property>` belongs to."""
         fits = [p for p in self.parts if test.startswith(f"test_{p}_")]
         if not fits:
-            raise ProblemError(f"{self.slug}: the test {test} names no part; its name must start with "
-                               f"test_ and one of {', '.join(self.parts)}.")  # fmt: skip
+            raise ProblemError(
+                f"{self.slug}: the test {test} names no part; its name must start with "
+                f"test_ and one of {', '.join(self.parts)}."
+            )
         return max(fits, key=len)
 
 

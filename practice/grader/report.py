@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import unicodedata
 from collections.abc import Iterable
 
 from rich.console import Console, Group
@@ -19,8 +19,8 @@ SHOWN_FAILURES = 3
 
 
 def printable(text: str, most: int = 4000) -> str:
-    """Text from the learner's code: no control characters, no endless lines."""
-    text = re.sub(r"[^\t\n\x20-\x7e\u00a0-\ud7ff\uf900-\U0001ffff]", lambda m: f"\\x{ord(m[0]):02x}", text)
+    """Text from the learner's code: no control or format characters (Unicode's C categories), no endless lines."""
+    text = "".join(c if c in "\t\n" or unicodedata.category(c)[0] != "C" else f"\\x{ord(c):02x}" for c in text)
     if len(text) > most:
         text = f"{text[: most // 2]}\n[... {len(text) - most} characters ...]\n{text[-most // 2 :]}"
     return text
@@ -86,9 +86,15 @@ def _failure(test: Result) -> Group:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
-    rows = [("input", test.call), ("expected", test.expected), ("got", test.got), ("", "" if test.got else test.why),
-            ("why", test.why if test.got and "value differs" not in test.why else ""),
-            ("mistake", test.diagnosis), ("note", test.share)]  # fmt: skip
+    rows = [
+        ("input", test.call),
+        ("expected", test.expected),
+        ("got", test.got),
+        ("", "" if test.got else test.why),
+        ("why", test.why if test.got and "value differs" not in test.why else ""),
+        ("mistake", test.diagnosis),
+        ("note", test.share),
+    ]
     for name, value in rows:
         if value:
             style = "bold yellow" if name == "mistake" else ""
@@ -120,11 +126,14 @@ def print_statement(console: Console, problem: Problem, chinese: bool) -> None:
 
 
 def print_list(console: Console, rows: list[dict]) -> None:
-    table = Table(box=None, pad_edge=False, padding=(0, 2))
-    for head in ("", "problem", "题目", "chapter", "level", "minutes", ""):
-        table.add_column(head, justify="right" if head in ("chapter", "minutes") else "left")
+    table = Table.grid(padding=(0, 2))
+    chapter = None
     for row in rows:
+        if row["chapter"] != chapter:
+            chapter = row["chapter"]
+            table.add_row("", Text(f"chapter {chapter}", "dim"))
+        title = Text.assemble(row["title"], ("\n" + row["title_zh"], "dim"))
         colour = {"accepted": "green", "started": "yellow"}.get(row["status"], "dim")
-        table.add_row(str(row["id"]), row["title"], row["title_zh"], str(row["chapter"]), row["level"],
-                      str(row["minutes"]), Text(row["status"], colour))  # fmt: skip
+        facts = f"{row['level']}, {row['minutes']} min"
+        table.add_row(Text(str(row["id"]), "bold"), title, facts, Text(row["status"], colour))
     console.print(table)

@@ -123,9 +123,18 @@ def new_seed() -> int:
     return secrets.randbelow(1_000_000)
 
 
-def judge(problem: Problem, source: bytes, shown: str, *, seed: int | None = None, examples: bool = False,
-          part: str | None = None, asked: tuple[str, ...] | None = None, package: str | None = None,
-          on_test: Callable[[str], None] | None = None) -> Judgement:  # fmt: skip
+def judge(
+    problem: Problem,
+    source: bytes,
+    shown: str,
+    *,
+    seed: int | None = None,
+    examples: bool = False,
+    part: str | None = None,
+    asked: tuple[str, ...] | None = None,
+    package: str | None = None,
+    on_test: Callable[[str], None] | None = None,
+) -> Judgement:
     """Judges the bytes of a file.
 
     `asked` names the sandbox layers (None: the best that work). `package` is 'mini_llm' when the file is a module
@@ -146,7 +155,9 @@ def judge(problem: Problem, source: bytes, shown: str, *, seed: int | None = Non
         raise JudgeError(f"{problem.slug}: no test ran.")
     expected = problem.parts[part].tests if part else problem.hidden_tests
     if not examples and len(judgement.tests) != expected:
-        raise JudgeError(f"{problem.slug}: {expected} hidden tests were expected and {len(judgement.tests)} were found.")
+        raise JudgeError(
+            f"{problem.slug}: {expected} hidden tests were expected and {len(judgement.tests)} were found."
+        )
     first = judgement.first_failure
     judgement.verdict = first.outcome if first else "examples passed" if examples else "accepted"
     judgement.seconds = time.perf_counter() - started
@@ -161,14 +172,29 @@ def _run_pytest(tests: Path, plugin: _Plugin) -> None:
     sys.path.insert(0, str(tests.parent))
     try:
         code = pytest.main(
-            ["-p", "no:cacheprovider", "-p", "no:terminal", "-p", "no:faulthandler", "--capture=no", "--noconftest",
-             "--assert=plain", "--import-mode=importlib", "-c", os.devnull, f"--rootdir={tests.parent}", str(tests)],
-            plugins=[plugin])  # fmt: skip
+            [
+                "-p",
+                "no:cacheprovider",
+                "-p",
+                "no:terminal",
+                "-p",
+                "no:faulthandler",
+                "--capture=no",
+                "--noconftest",
+                "--assert=plain",
+                "--import-mode=importlib",
+                "-c",
+                os.devnull,
+                f"--rootdir={tests.parent}",
+                str(tests),
+            ],
+            plugins=[plugin],
+        )
     finally:
         sys.path.remove(str(tests.parent))
         for name in ("oracle",):  # the next problem judged by this process has an oracle of its own
             sys.modules.pop(name, None)
-    if code == pytest.ExitCode.INTERRUPTED and plugin.stopped:
+    if plugin.stopped:
         raise KeyboardInterrupt
     if plugin.trouble:
         raise JudgeError(plugin.trouble)
@@ -179,8 +205,9 @@ def _run_pytest(tests: Path, plugin: _Plugin) -> None:
 class _Plugin:
     """Fixtures for the tests, and the record of what they did."""
 
-    def __init__(self, judgement: Judgement, session: Session, diagnosis: Diagnosis,
-                 on_test: Callable[[str], None] | None):  # fmt: skip
+    def __init__(
+        self, judgement: Judgement, session: Session, diagnosis: Diagnosis, on_test: Callable[[str], None] | None
+    ):
         self.judgement, self.session, self.diagnosis, self.on_test = judgement, session, diagnosis, on_test
         self.trouble, self.stopped = "", False
         self._results: dict[str, Result] = {}
@@ -225,7 +252,8 @@ class _Plugin:
             self.on_test(self._results[nodeid].name)
 
     def pytest_keyboard_interrupt(self, excinfo):
-        self.stopped = True
+        # pytest's own Interrupted, for tests that cannot be loaded, is a subclass: that is our fault, not Ctrl-C
+        self.stopped = type(excinfo.value) is KeyboardInterrupt
 
     def pytest_runtest_makereport(self, item, call):
         result = self._results.get(item.nodeid)
@@ -240,8 +268,18 @@ class _Plugin:
         if isinstance(error, KeyboardInterrupt):
             return
         if call.when == "call" and isinstance(error, Failed):
-            result.outcome, result.why, result.call, result.expected = error.verdict, error.why, error.call, error.expected
-            result.got, result.trace, result.diagnosis, result.share = error.got, error.trace, error.diagnosis, error.share
+            result.outcome, result.why, result.call, result.expected = (
+                error.verdict,
+                error.why,
+                error.call,
+                error.expected,
+            )
+            result.got, result.trace, result.diagnosis, result.share = (
+                error.got,
+                error.trace,
+                error.diagnosis,
+                error.share,
+            )
         elif call.when == "call" and isinstance(error, NotRun):
             broken = self.session.broken
             result.outcome, result.why = _outcome(broken) if broken else "not run", str(error)
@@ -249,8 +287,10 @@ class _Plugin:
             result.outcome, result.why, result.trace = _outcome(error), str(error), error.trace
             result.missing = error.kind == "missing"
         else:
-            self.trouble = f"{self.judgement.problem.slug}: {result.name} itself failed in {call.when}: " \
-                           f"{type(error).__name__}: {error}"  # fmt: skip
+            self.trouble = (
+                f"{self.judgement.problem.slug}: {result.name} itself failed in {call.when}: "
+                f"{type(error).__name__}: {error}"
+            )
         result.stub = "NotImplementedError: grown in chapter" in result.trace
 
 

@@ -105,8 +105,15 @@ class Output:
 class Session:
     """One worker for one file. Use it as a context manager: it leaves no process and no file behind."""
 
-    def __init__(self, problem: Problem, source: bytes, shown: str, *, asked: tuple[str, ...] | None = None,
-                 package: str | None = None):  # fmt: skip
+    def __init__(
+        self,
+        problem: Problem,
+        source: bytes,
+        shown: str,
+        *,
+        asked: tuple[str, ...] | None = None,
+        package: str | None = None,
+    ):
         self.problem, self.shown, self.package = problem, shown, package
         self.broken: Fault | None = None  # the file cannot be imported: said once, then known
         self.timeouts = 0
@@ -158,8 +165,14 @@ class Session:
     def _config(self, style: Style) -> dict:
         limits = self.problem.limits
         memory = limits.memory_mib << 20
-        rlimits = {"RLIMIT_AS": memory, "RLIMIT_DATA": memory, "RLIMIT_FSIZE": 16 << 20, "RLIMIT_CORE": 0,
-                   "RLIMIT_NOFILE": 256, "RLIMIT_CPU": 300}  # fmt: skip
+        rlimits = {
+            "RLIMIT_AS": memory,
+            "RLIMIT_DATA": memory,
+            "RLIMIT_FSIZE": 16 << 20,
+            "RLIMIT_CORE": 0,
+            "RLIMIT_NOFILE": 256,
+            "RLIMIT_CPU": 300,
+        }
         if "bubblewrap" in style.layers or style.drop != "none":
             rlimits["RLIMIT_NPROC"] = 128  # counted for the whole user, so only where that user is ours alone
         return {
@@ -198,19 +211,37 @@ class Session:
             os.chown(self.scratch, layers.NOBODY, layers.NOBODY)
             if style.drop == "before":
                 if (closed := layers.where_nobody_may_not_go()) is not None:
-                    raise SandboxError("as root the judge drops to an unprivileged user, who may not enter "
-                                       f"{closed}, where Python is; judge as an ordinary user, or install "
-                                       "bubblewrap.")  # fmt: skip
+                    raise SandboxError(
+                        "as root the judge drops to an unprivileged user, who may not enter "
+                        f"{closed}, where Python is; judge as an ordinary user, or install "
+                        "bubblewrap."
+                    )
                 drops = {"user": layers.NOBODY, "group": layers.NOBODY, "extra_groups": []}
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        command = [sys.executable, "-I", "-B", "-X", "utf8", str(self.stage / "worker.py"), str(theirs.fileno()),
-                   json.dumps(self._config(style))]  # fmt: skip
+        command = [
+            sys.executable,
+            "-I",
+            "-B",
+            "-X",
+            "utf8",
+            str(self.stage / "worker.py"),
+            str(theirs.fileno()),
+            json.dumps(self._config(style)),
+        ]
         if "bubblewrap" in style.layers:
             command = layers.bubblewrap_command(self.stage, self.scratch, style.drop) + command
         with theirs, tempfile.TemporaryFile() as errors:
             self._process = subprocess.Popen(
-                command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=errors, stderr=errors,
-                env=_environment(self.scratch), cwd="/", start_new_session=True, **drops)  # fmt: skip
+                command,
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=errors,
+                stderr=errors,
+                env=_environment(self.scratch),
+                cwd="/",
+                start_new_session=True,
+                **drops,
+            )
             theirs.close()
             self._control, self._pending = ours, b""
             try:
@@ -219,8 +250,10 @@ class Session:
                 self._stop()
                 errors.seek(0)
                 said = errors.read(2000).decode("utf-8", "replace").strip().splitlines()
-                raise SandboxError(f"{' + '.join(style.layers[1:] or style.layers)} starts no worker here"
-                                   f" ({said[-1] if said else 'it said nothing'}).") from None  # fmt: skip
+                raise SandboxError(
+                    f"{' + '.join(style.layers[1:] or style.layers)} starts no worker here"
+                    f" ({said[-1] if said else 'it said nothing'})."
+                ) from None
 
     def _hear(self, seconds: float) -> bytes:
         """One line from the parent."""
@@ -355,11 +388,14 @@ class Solution:
         if status == "missing":
             raise Raised(f"{self._session.shown} defines no function {name}", kind="missing")
         if status == "type":
-            raise NotAnAnswer(f"{what} returned {value}; an answer is a plain int, float, str, list, tuple, "
-                              "dict or None", kind=str(value))  # fmt: skip
+            raise NotAnAnswer(
+                f"{what} returned {value}; an answer is a plain int, float, str, list, tuple, dict or None",
+                kind=str(value),
+            )
         if value == "MemoryError":
-            raise OutOfMemory(f"{what} asked for more than {self._session.problem.limits.memory_mib} MiB of memory",
-                              trace=str(extra))  # fmt: skip
+            raise OutOfMemory(
+                f"{what} asked for more than {self._session.problem.limits.memory_mib} MiB of memory", trace=str(extra)
+            )
         raise Raised(f"{what} raised {value}", trace=str(extra), kind=str(value))
 
     def _send(self, request: bytes, limit: float, what: str) -> bytes:

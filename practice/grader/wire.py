@@ -81,8 +81,7 @@ def decode(data: bytes, depth: int = 0) -> object:
         raise ValueError(f"unknown extension {code}")
 
     try:
-        return msgpack.unpackb(data, strict_map_key=False, ext_hook=ext,
-                               max_array_len=MAX_ITEMS, max_map_len=MAX_ITEMS)  # fmt: skip
+        return msgpack.unpackb(data, strict_map_key=False, ext_hook=ext, max_array_len=MAX_ITEMS, max_map_len=MAX_ITEMS)
     except ValueError:
         raise
     except Exception as e:  # msgpack's own errors, and TypeError for an unhashable key

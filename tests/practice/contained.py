@@ -15,8 +15,20 @@ from pathlib import Path
 from grader import layers
 from grader.problems import ROOT
 
-NOT_COPIED = shutil.ignore_patterns(".git", ".venv", "workspace", "models", "__pycache__", ".pytest_cache", "release",
-                                    "submitted", "autograded", "feedback", "node_modules", "corpus")  # fmt: skip
+NOT_COPIED = shutil.ignore_patterns(
+    ".git",
+    ".venv",
+    "workspace",
+    "models",
+    "__pycache__",
+    ".pytest_cache",
+    "release",
+    "submitted",
+    "autograded",
+    "feedback",
+    "node_modules",
+    "corpus",
+)
 
 
 def why_not() -> str | None:
@@ -95,9 +107,19 @@ class Course:
             hold = self.folder / f"hold-{name}"
             hold.mkdir()
             line = f"{_let_nobody_reach_python(hold)}\nexec {drop} {line}"
-        ran = subprocess.run([*_unshare(), "sh", "-c", line], capture_output=True, text=True, timeout=seconds,
-                             cwd="/", env={"PATH": os.environ["PATH"], "TMPDIR": str(temporary), "HOME": "/nonexistent",
-                                           **{k: v for k, v in os.environ.items() if k.startswith("OPENBLAS")}})  # fmt: skip
+        ran = subprocess.run(
+            [*_unshare(), "sh", "-c", line],
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            cwd="/",
+            env={
+                "PATH": os.environ["PATH"],
+                "TMPDIR": str(temporary),
+                "HOME": "/nonexistent",
+                **{k: v for k, v in os.environ.items() if k.startswith("OPENBLAS")},
+            },
+        )
         left = sorted(p.name for p in temporary.iterdir())
         assert not left, f"{name} left {left} in the temporary folder"
         assert ran.stdout.strip(), f"the judge said nothing: {ran.stderr}"

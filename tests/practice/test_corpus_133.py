@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from contained import Course, why_not
+
 from grader import layers
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "133"

@@ -9,8 +9,14 @@ def is_rung(size: int, interactivity: bool) -> bool:
     return size % 8 == 0 if size < 256 else size % 16 == 0
 
 
-def default_capture_sizes(max_num_seqs=256, max_num_batched_tokens=8192, query_len=1, max_capture_size=None,
-                          interactivity=False, blackwell=False):  # fmt: skip
+def default_capture_sizes(
+    max_num_seqs=256,
+    max_num_batched_tokens=8192,
+    query_len=1,
+    max_capture_size=None,
+    interactivity=False,
+    blackwell=False,
+):
     limit = 1024 if blackwell else 512
     top = max_capture_size if max_capture_size is not None else min(2 * max_num_seqs * query_len, limit)
     top = min(top, max_num_batched_tokens)

@@ -1,0 +1,37 @@
+"""Runs the judge's command as a learner does."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from grader.problems import ROOT
+
+JUDGE = ROOT / "practice" / "judge.py"
+
+
+def run(*arguments: object, env: dict | None = None, cwd: Path | None = None, **options):
+    return subprocess.run(
+        [sys.executable, str(JUDGE), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=180,
+        env=env,
+        cwd=cwd,
+        **options,
+    )
+
+
+def judge(*arguments: object, **options) -> dict:
+    ran = run(*arguments, "--json", **options)
+    assert ran.stdout, ran.stderr
+    report = json.loads(ran.stdout.splitlines()[-1])
+    return report | {"exit": ran.returncode}
+
+
+def solution(**replaced: str) -> str:
+    """A right answer to 133, with some functions replaced: solution(pad_to="def pad_to(bs, sizes): return 1")."""
+    source = (ROOT / "mini_llm" / "buckets.py").read_text(encoding="utf-8")
+    return "\n\n".join([source, *replaced.values()])

@@ -1,0 +1,74 @@
+"""The gate for problem authors holds for every problem, and notices when something does not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from judging import run
+
+from grader.diagnose import mutants
+from grader.problems import ROOT, load_all
+
+slow = pytest.mark.skipif(os.environ.get("SLOW") != "1", reason="minutes; run with SLOW=1")
+
+
+@slow
+@pytest.mark.slow
+@pytest.mark.parametrize("problem", load_all())
+def test_every_problem_passes(problem):
+    ran = subprocess.run(
+        [sys.executable, str(ROOT / "judge.py"), "check", str(problem)], capture_output=True, text=True, timeout=600
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("problem", load_all().values(), ids=str)
+def test_every_problem_is_whole(problem):
+    found = mutants(problem.folder)
+    assert len(found) >= 8
+    assert len({m.diagnosis for m in found.values()}) == len(found), "two mutants share a diagnosis"
+    for heading in ("Statement", "题目", "Hints", "Explanation"):
+        assert problem.section(heading), heading
+    assert len(problem.hints) >= 3
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "says"),
+    [
+        ("mutants/keeps_duplicates.py", ("# diagnosis: some", "# diagnosis: other"), "is diagnosed as"),
+        ("mutants/keeps_duplicates.py", ("# verdict: wrong answer", "# verdict: timeout"), "not 'timeout'"),
+        ("mutants/keeps_duplicates.py", ("# verdict: wrong answer\n", ""), "must start with the comments"),
+        ("test_hidden.py", ("cases = [(8,), (128,), (256,)]", "return\n    cases = [(8,)]"), "it must score 0"),
+        ("oracle.py", ("512", "500"), "the reference gets"),
+    ],
+)
+def test_check_notices(tmp_path, file, change, says):
+    copy = tmp_path / "course"
+    for folder in ("practice", "mini_llm"):
+        shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    problem = copy / "practice" / "problems" / "134_default_ladder"
+    for mutant in (problem / "mutants").iterdir():
+        if mutant.name != "keeps_duplicates.py":
+            mutant.unlink()
+    path = problem / file
+    assert change[0] in path.read_text()
+    path.write_text(path.read_text().replace(*change))
+    if says == "is diagnosed as":  # the report's diagnosis is read from the same file: ask for another
+        (problem / "mutants" / "a_twin.py").write_text(path.read_text().replace("other", "twin"))
+    ran = subprocess.run(
+        [sys.executable, str(copy / "practice" / "judge.py"), "check", "134"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | {"COLUMNS": "500"},
+    )
+    assert ran.returncode in (1, 2) and says in ran.stdout + ran.stderr, ran.stdout + ran.stderr
+
+
+def test_list_shows_every_problem():
+    ran = run("list")
+    assert ran.returncode == 0 and all(str(p) in ran.stdout for p in load_all())

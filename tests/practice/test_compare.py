@@ -1,0 +1,53 @@
+"""What counts as the right answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.compare import call_text, difference, short
+
+
+@pytest.mark.parametrize(
+    ("got", "want", "tolerance"),
+    [
+        (3, 3, None),
+        ([1, 2], [1, 2], None),
+        (None, None, None),
+        (0, 0.0, 1e-9),
+        (1.0 + 1e-10, 1.0, 1e-9),
+        ({}, {}, None),
+    ],
+)
+def test_right(got, want, tolerance):
+    assert difference(got, want, tolerance) is None
+
+
+@pytest.mark.parametrize(
+    ("got", "want", "tolerance", "says"),
+    [
+        (True, 1, None, "an int was expected, not a bool"),
+        (6.0, 6, None, "an int was expected, not a float"),
+        ((3, 7), [3, 7], None, "a list was expected, not a tuple"),
+        ([1, True], [1, 1], None, r"at \[1\]"),
+        ([1, 2, 3], [1, 2], None, "2 expected, 3 came"),
+        ([1, 5, 8], [1, 4, 8], None, r"at \[1\]"),
+        (None, 3, None, "an int was expected, not None"),
+        (3, None, None, "None was expected, not an int"),
+        (float("nan"), 1.0, 1e-9, "differs"),
+        (float("nan"), float("nan"), 1e-9, "differs"),
+        (True, 1.0, 1e-9, "a number was expected, not a bool"),
+        ("1", 1.0, 1e-9, "a number was expected, not a str"),
+        (1.1, 1.0, 1e-9, "differs"),
+        ({1: 2}, {1: 3}, None, r"at \[1\]"),
+        ({1: 2}, {2: 2}, None, "keys differ"),
+    ],
+)
+def test_wrong(got, want, tolerance, says):
+    with pytest.raises(AssertionError, match=says):
+        raise AssertionError(difference(got, want, tolerance))
+
+
+def test_long_values_are_cut_in_the_middle():
+    text = short(list(range(10_000)))
+    assert len(text) < 330 and text.startswith("[0, 1") and text.endswith("9999]")
+    assert call_text("f", ([1], 2), {"k": 3}) == "f([1], 2, k=3)"

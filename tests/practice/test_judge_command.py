@@ -1,0 +1,239 @@
+"""The command line, as the contract states it: exit status, JSON, seeds, files left alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from judging import JUDGE, judge, run
+
+from grader.problems import ROOT
+
+VERDICT_KEYS = {"problem", "verdict", "passed", "total", "score", "seed", "seconds", "sandbox", "tests"}
+
+
+def test_accepted(submit):
+    report = judge(133, submit())
+    assert (report["verdict"], report["exit"], report["score"], report["total"]) == ("accepted", 0, 1.0, 16)
+    assert VERDICT_KEYS <= set(report) and report["sandbox"][0] == "process"
+    for test in report["tests"]:
+        assert {"name", "outcome", "seconds", "message"} <= set(test)
+        assert test["outcome"] == "passed" and test["message"] == ""
+
+
+def test_both_spellings_are_one_program(submit):
+    other = subprocess.run(
+        [sys.executable, str(ROOT / "judge.py"), "133", str(submit()), "--json"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert other.returncode == 0 and json.loads(other.stdout)["verdict"] == "accepted"
+
+
+def test_the_last_line_of_stdout_is_the_json(submit):
+    ran = run(
+        133, submit(pad_to="print('{}')\ndef pad_to(bs, sizes):\n  print('{\"verdict\": \"accepted\"}')"), "--json"
+    )
+    assert json.loads(ran.stdout.splitlines()[-1])["verdict"] == "wrong answer"
+
+
+def test_pad_to_alone_scores(submit):
+    report = judge(133, submit("def pad_to(bs, sizes):\n    return next((s for s in sizes if s >= bs), None)\n"))
+    assert report["exit"] == 1 and report["verdict"] == "error"
+    assert report["parts"]["pad_to"]["score"] == 1.0 and report["passed"] == 4
+    assert (
+        "defines no function expected_waste" in next(t for t in report["tests"] if t["outcome"] != "passed")["message"]
+    )
+
+
+def test_the_functions_are_graded_one_by_one(submit):
+    report = judge(133, submit(expected_waste="def expected_waste(dist, sizes): return -1.0"))
+    scores = {part: row["score"] for part, row in report["parts"].items()}
+    assert scores == {"pad_to": 1.0, "expected_waste": 0.0, "best_sizes": 1.0}
+
+
+def test_examples_are_never_an_acceptance(submit):
+    report = judge(133, submit(), "--examples")
+    assert (report["verdict"], report["exit"]) == ("examples passed", 0)
+    assert judge(133, submit(pad_to="def pad_to(bs, sizes): return 4"), "--examples")["exit"] == 1
+
+
+def test_one_part(submit):
+    report = judge(133, submit(best_sizes="def best_sizes(*a): return 1"), "--part", "pad_to")
+    assert report["verdict"] == "accepted" and report["total"] == 4
+
+
+def test_a_seed_gives_the_same_inputs_again(submit):
+    bad = submit(pad_to="def pad_to(bs, sizes): return next((s for s in sizes if s > bs + 1), None)")
+    first, again, other = (judge(133, bad, "--seed", seed) for seed in (7, 7, 8))
+    calls = [[t["call"] for t in r["tests"]] for r in (first, again, other)]
+    assert first["seed"] == 7 and calls[0] == calls[1] and calls[0] != calls[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["999"], "there is no problem 999"),
+        (["133", "nowhere.py"], "there is no file nowhere.py"),
+        (["133", "."], "is a folder"),
+        (["133", "--seed", "x"], "--seed"),
+        (["133", "--part", "pads"], "no part 'pads'"),
+        (["133", "--no-such"], "--no-such"),
+        (["mine.py"], "name the problem first"),
+        (["hint", "133", "99"], "hints 1 to"),
+        (["frobnicate"], "there is no problem frobnicate"),
+    ],
+)
+def test_wrong_usage_is_exit_2_and_a_sentence(arguments, says, workspace):
+    ran = run(*arguments)
+    assert ran.returncode == 2 and says in ran.stderr and "Traceback" not in ran.stderr
+    assert json.loads(run(*arguments, "--json").stdout.splitlines()[-1])["exit"] == 2
+
+
+def test_nothing_typed_shows_the_usage():
+    assert run().returncode == 2 and "usage:" in run().stdout
+    assert run("--help").returncode == 0
+
+
+def test_a_layer_that_is_not_there_is_an_error(submit):
+    ran = run(133, submit(), "--sandbox", "chroot")
+    assert ran.returncode == 3 and "no sandbox layer 'chroot'" in ran.stderr
+
+
+def test_a_broken_problem_is_the_judges_failure(submit, tmp_path):
+    copy = tmp_path / "course"
+    shutil.copytree(ROOT / "practice", copy / "practice", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "mini_llm", copy / "mini_llm", ignore=shutil.ignore_patterns("__pycache__"))
+    tests = copy / "practice" / "problems" / "133_capture_sizes" / "test_hidden.py"
+    for change in (
+        "\ndef test_pad_to_more(check):\n    check.each('pad_to', [(1, [1])], oracle.pad_to)\n",
+        "\n1 / 0\n",
+        "\ndef test_of_nothing(check): pass\n",
+    ):
+        original = tests.read_text()
+        tests.write_text(original + change)
+        ran = subprocess.run(
+            [sys.executable, str(copy / "practice" / "judge.py"), "133", str(submit()), "--json"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        tests.write_text(original)
+        assert ran.returncode == 3, ran.stdout + ran.stderr
+        assert "verdict" not in json.loads(ran.stdout.splitlines()[-1])
+
+
+def test_the_stub_is_not_accepted_and_says_what_to_do(workspace):
+    ran = run(133)
+    assert ran.returncode == 1
+    for words in ("still the stub", "buckets.py", "show 133"):
+        assert words in ran.stdout, ran.stdout
+    report = judge(133)
+    assert report["score"] == 0 and report["verdict"] == "error"
+
+
+def test_own_code_in_the_workspace(workspace):
+    run("start", 133)
+    (workspace / "mini_llm" / "buckets.py").write_text((ROOT / "mini_llm" / "buckets.py").read_text())
+    assert judge(133)["verdict"] == "accepted"
+    listed = json.loads(run("list", "--json").stdout)["problems"]
+    assert {p["id"]: p["status"] for p in listed} | {133: "accepted", 134: "not started"} == {
+        p["id"]: p["status"] for p in listed
+    }
+    keys = {"id", "name", "title", "chapter", "level", "minutes", "needs", "status"}
+    assert all(keys <= set(p) for p in listed)
+
+
+def test_own_code_may_import_from_its_package(workspace):
+    run("start", 133)
+    source = (ROOT / "mini_llm" / "buckets.py").read_text()
+    (workspace / "mini_llm" / "buckets.py").write_text(
+        "from .buckets import default_capture_sizes as ladder\n" + source
+    )
+    assert judge(133)["verdict"] == "accepted"
+
+
+def test_a_file_is_judged_without_writing_under_the_course(submit, workspace):
+    def tree():
+        return {
+            p: p.stat().st_mtime_ns
+            for p in ROOT.rglob("*")
+            if not {".git", ".venv", "__pycache__", ".pytest_cache", ".ruff_cache"} & set(p.parts)
+        }
+
+    before = tree()
+    judge(133, submit())
+    assert not workspace.exists()
+    changed = {p for p in tree().keys() ^ before.keys() if "practice" in p.parts or "workspace" in p.parts}
+    assert not changed
+
+
+def test_no_torch_and_no_bytecode(submit):
+    script = (
+        f"import sys; sys.dont_write_bytecode = True; sys.path.insert(0, {str(ROOT / 'practice')!r})\n"
+        "from grader import cli\ncode = cli.main(sys.argv[1:])\n"
+        "print([m for m in ('torch', 'numpy', 'nbgrader', 'mini_llm') if m in sys.modules], code)"
+    )
+    ran = subprocess.run([sys.executable, "-I", "-c", script, "133", str(submit())], capture_output=True, text=True)
+    assert ran.stdout.splitlines()[-1] == "[] 0", ran.stdout + ran.stderr
+
+
+def test_a_python_without_packages_says_what_to_run(tmp_path):
+    course = tmp_path / "course"
+    (course / "practice").mkdir(parents=True)
+    (course / "practice" / "judge.py").write_text(JUDGE.read_text())
+    base = os.path.realpath(sys.executable)
+    ran = subprocess.run([base, "-S", str(course / "practice" / "judge.py"), "133"], capture_output=True, text=True)
+    assert ran.returncode == 3 and "make learn" in ran.stderr and "Traceback" not in ran.stderr
+
+
+def test_the_environment_of_the_caller_changes_nothing(submit, tmp_path):
+    (tmp_path / "pytest.py").write_text("raise SystemExit(0)")
+    (tmp_path / "conftest.py").write_text("raise SystemExit(0)")
+    env = os.environ | {
+        "PYTHONPATH": str(tmp_path),
+        "PYTEST_ADDOPTS": "--collect-only",
+        "PYTEST_PLUGINS": "nothing",
+        "PYTHONSTARTUP": str(tmp_path / "pytest.py"),
+    }
+    assert judge(133, submit(), env=env, cwd=tmp_path)["verdict"] == "accepted"
+
+
+@pytest.mark.parametrize("moment", [0.15, 0.5, 2.0])
+def test_ctrl_c_leaves_nothing(submit, temporary, moment):
+    hangs = submit("import os\nprint(os.getpid())\ndef pad_to(bs, sizes):\n    while True: pass\n")
+    judging = subprocess.Popen(
+        [sys.executable, str(JUDGE), "133", str(hangs)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(moment)
+    judging.send_signal(signal.SIGINT)
+    _, errors = judging.communicate(timeout=20)
+    assert judging.returncode in (130, -signal.SIGINT) and "Traceback" not in errors or moment < 0.3, errors
+    for _ in range(50):
+        if not _workers(temporary):
+            break
+        time.sleep(0.1)
+    assert not _workers(temporary)
+    if moment > 0.3:
+        assert not list(temporary.iterdir())
+
+
+def _workers(temporary) -> list[str]:
+    """Processes whose command names our temporary folder."""
+    found = []
+    for entry in os.listdir("/proc") if os.path.isdir("/proc") else []:
+        try:
+            with open(f"/proc/{entry}/cmdline", "rb") as f:
+                command = f.read().replace(b"\0", b" ").decode("utf-8", "replace")
+        except OSError:
+            continue
+        if str(temporary) in command and "worker.py" in command:
+            found.append(command)
+    return found
