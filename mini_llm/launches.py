@@ -40,7 +40,7 @@ def count_operators(fn: Callable, *args, **kwargs) -> OperatorCount:
     Whatever is made inside `fn` counts too: `count_operators(model, ids, cache)` counts the step alone,
     `count_operators(lambda: model(torch.tensor([[5]]), cache))` also the four calls that make the tensor.
     """
-    profiler = profile(activities=[ProfilerActivity.CPU])
+    profiler = profile(activities=[ProfilerActivity.CPU], acc_events=True)  # without it, torch 2.11 warns
     with _quiet_stderr():
         profiler.start()
     try:

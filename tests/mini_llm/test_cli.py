@@ -31,7 +31,7 @@ def expected(folder, ids, count):
 def test_generate_prints_the_greedy_text(models, tiny_model, capsys, raw):
     tokenizer = Tokenizer(tiny_model)
     ids = tokenizer.encode("Why?") if raw else tokenizer.encode_chat("Why?")
-    arguments = ["generate", "--model", str(tiny_model), "--max-new-tokens", "20", "Why?"]
+    arguments = ["generate", "--model", str(tiny_model), "--device", "cpu", "--max-new-tokens", "20", "Why?"]
     assert main(arguments + ["--raw"] * raw) == 0
     printed = capsys.readouterr()
     assert printed.out == expected(tiny_model, ids, 20) + "\n"
