@@ -19,7 +19,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from grader.compare import call_text, difference, short
-from grader.session import ChangedArguments, Fault, NotAnAnswer, OutOfMemory, Raised, Solution, TookTooLong
+from grader.faults import ChangedArguments, Fault, NotAnAnswer, OutOfMemory, Raised, TookTooLong
+from grader.solution import Solution
 
 ENOUGH = 2.0  # seconds after which a failing test looks for no shorter input
 

@@ -1,10 +1,13 @@
-"""Which known mistake is this? The mutants of a problem are its typical wrong solutions; a learner who made the
-same mistake gives the same answers. So the calls of a failing test are given to every mutant, in a worker of its
-own, and the one that answers them all alike names the mistake.
+"""Which known mistake is this?
+
+The mutants of a problem are its typical wrong solutions; a learner who made the same mistake gives the same answers.
+So the calls of a failing test are given to every mutant, in a worker of its own, and the one that answers them all
+alike names the mistake.
 
 A mutant holds only what is wrong: it is put behind the reference, so that a wrong `pad_to` is also what the right
-`expected_waste` calls, as it would be in a learner's file. It starts with two comments: `# verdict: ...` (what `check` must see) and `# diagnosis: ...` (the name of
-the mistake, one sentence that tells the learner what is wrong and not how the solution goes).
+`expected_waste` calls, as it would be in a learner's file. It starts with two comments: `# verdict: ...` (what `check`
+must see) and `# diagnosis: ...` (the name of the mistake, one sentence that tells the learner what is wrong and not how
+the solution goes).
 """
 
 from __future__ import annotations
@@ -17,8 +20,10 @@ from pathlib import Path
 
 from grader.checks import Call
 from grader.compare import difference
+from grader.faults import Fault, NotAnAnswer
 from grader.problems import ROOT, Problem, ProblemError
-from grader.session import Fault, NotAnAnswer, Session, Solution
+from grader.session import Session
+from grader.solution import Solution
 
 SECONDS = 3.0  # to find the name of a mistake
 

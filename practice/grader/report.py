@@ -112,7 +112,8 @@ def _next_step(judgement: Judgement, how: str) -> str:
     problem = judgement.problem
     command = how.split(f" {problem.id}")[0]
     if all(t.stub for t in judgement.tests):
-        return f"{command} show {problem.id} prints the statement; write the functions in {judgement.shown}, then judge again."
+        write = f"write the functions in {judgement.shown}, then judge again."
+        return f"{command} show {problem.id} prints the statement; {write}"
     return f"{command} hint {problem.id} gives a hint; the same inputs again: {how} --seed {judgement.seed}"
 
 

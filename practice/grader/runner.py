@@ -20,8 +20,10 @@ import pytest
 from grader import confine
 from grader.checks import Check, Failed
 from grader.diagnose import Diagnosis
+from grader.faults import Fault, NotRun
 from grader.problems import Problem, ProblemError
-from grader.session import Fault, NotRun, Session, Solution
+from grader.session import Session
+from grader.solution import Solution
 
 CALLS_OF_A_TEST = 2  # times the limit of one call: what all calls of a test may take together
 

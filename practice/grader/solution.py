@@ -1,0 +1,205 @@
+"""The learner's functions as a test sees them: calls that go to a child of the worker, held to the judge's clock."""
+
+from __future__ import annotations
+
+import functools
+import os
+import secrets
+import select
+import signal
+import time
+from typing import TYPE_CHECKING
+
+from grader import wire
+from grader.faults import ChangedArguments, Crashed, Fault, NotAnAnswer, NotRun, OutOfMemory, Raised, TookTooLong
+
+if TYPE_CHECKING:
+    from grader.session import Session
+
+MAX_OUTPUT = 4096  # bytes of what a test's calls print that are kept
+GIVE_UP_AFTER = 3  # timeouts, after which the remaining tests are not run
+
+
+class Output:
+    """What a child printed: the first few KiB, and how much there was."""
+
+    def __init__(self, fd: int):
+        self.fd, self.text, self.total = fd, b"", 0
+
+    def drain(self) -> bool:
+        piece = os.read(self.fd, 1 << 16)
+        self.total += len(piece)
+        self.text += piece[: max(0, MAX_OUTPUT - len(self.text))]
+        return bool(piece)
+
+    def close(self) -> None:
+        try:
+            while select.select([self.fd], [], [], 0)[0] and self.drain():
+                if self.total > 64 << 20:
+                    break
+        finally:
+            os.close(self.fd)
+
+    def __str__(self) -> str:
+        text = self.text.decode("utf-8", "replace")
+        more = self.total - len(self.text)
+        return text + (f"\n[... {more} more bytes ...]" if more > 0 else "")
+
+
+class Solution:
+    """The learner's functions, as a test sees them: `solution.pad_to(3, [1, 2, 4])`."""
+
+    def __init__(self, session: Session):
+        self._session = session
+        self._child: dict | None = None
+        self._output: Output | None = None
+        self._printed = ""
+        self.warned: list[str] = []  # the warnings of the last call
+
+    def __getattr__(self, name: str):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return functools.partial(self._call, name)
+
+    def _call(self, name: str, *args: object, **kwargs: object) -> object:
+        """One call in the child, the child's first one importing the file; a Fault when no answer came."""
+        if self._child is None:
+            self._begin()
+        sent = [list(args), kwargs]
+        value, after = self._exchange("call", name, sent, self._session.problem.limits.call_s)
+        self.warned = [str(text) for text in after[2]] if _well_formed(after) else []
+        if not _well_formed(after) or not _same(after[:2], sent):
+            raise ChangedArguments(f"{name} changed the arguments it was given; work on a copy")
+        return value
+
+    def _begin(self) -> None:
+        session = self._session
+        if session.broken:
+            raise NotRun("not run: the file could not be imported")
+        if session.timeouts >= GIVE_UP_AFTER:
+            raise NotRun(f"not run: {GIVE_UP_AFTER} tests have run out of time already")
+        self._child, self._channel, out = session.fork()
+        self._output = Output(out)
+        try:
+            self._exchange("import", "", [[], {}], session.problem.limits.import_s)
+        except Fault as fault:
+            fault.at_import = True
+            session.broken = fault
+            raise
+
+    def _exchange(self, op: str, name: str, sent: list, limit: float) -> tuple:
+        what = f"{name}()" if op == "call" else f"importing {self._session.shown}"
+        rid = secrets.token_hex(8)
+        request = wire.frame([rid, op, name, *(wire.encode(x) for x in sent)])
+        try:
+            status, value, extra = self._receive(self._send(request, limit, what), rid, what)
+        except (EOFError, ConnectionError):
+            raise self._ended(what) from None
+        if status == "ok":
+            return value, extra
+        if status == "missing":
+            raise Raised(f"{self._session.shown} defines no function {name}", kind="missing")
+        if status == "type":
+            raise NotAnAnswer(
+                f"{what} returned {value}; an answer is a plain int, float, str, list, tuple, dict or None",
+                kind=str(value),
+            )
+        if value == "MemoryError":
+            raise OutOfMemory(
+                f"{what} asked for more than {self._session.problem.limits.memory_mib} MiB of memory", trace=str(extra)
+            )
+        raise Raised(f"{what} raised {value}", trace=str(extra), kind=str(value))
+
+    def _send(self, request: bytes, limit: float, what: str) -> bytes:
+        """Sends a request and reads the reply's bytes, by the judge's clock, draining the output meanwhile."""
+        todo, got, need = memoryview(request), b"", None
+        deadline = time.monotonic() + limit
+        self._channel.setblocking(False)
+        watched = [self._channel, self._output.fd]
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                self._session.timeouts += 1
+                self._finish(0)
+                raise TookTooLong(f"{what} did not finish in {limit:g} s")
+            ready, free, _ = select.select(watched, [self._channel] if todo else [], [], left)
+            if self._output.fd in ready and not self._output.drain():
+                watched.remove(self._output.fd)
+            if free:
+                todo = todo[self._channel.send(todo[: 1 << 20]) :]
+            if self._channel not in ready:
+                continue
+            piece = self._channel.recv(1 << 20)
+            if not piece:
+                raise EOFError
+            got += piece
+            if need is None and len(got) >= wire.HEADER.size:
+                need = wire.HEADER.size + wire.HEADER.unpack_from(got)[0]
+            if need is not None and (need > self._session.max_reply + 1024 or len(got) > need):
+                raise self._forged(what)
+            if len(got) == need:
+                return got[wire.HEADER.size :]
+
+    def _receive(self, reply: bytes, rid: str, what: str) -> tuple:
+        try:
+            got, status, value, extra = wire.decode(reply)
+            if got != rid or status not in ("ok", "missing", "type", "exc"):
+                raise ValueError("not an answer to this request")
+            if status in ("type", "exc") and not (type(value) is str and len(value) < 1000):
+                raise ValueError("a status without its text")
+            return status, value, extra
+        except (ValueError, TypeError):
+            raise self._forged(what) from None
+
+    def _forged(self, what: str) -> Crashed:
+        self._finish(0)
+        return Crashed(f"{what} wrote into the judge's channel")
+
+    def _ended(self, what: str) -> Crashed:
+        end = self._finish(0.3)
+        status, strays = end["status"], end["strays"]
+        if status is None:
+            how = "the process stopped talking to the judge"
+        elif os.WIFSIGNALED(status):
+            how = f"the process was killed by {_signal_name(os.WTERMSIG(status))}"
+        else:
+            how = f"the process ended with exit code {os.WEXITSTATUS(status)}"
+        left = f", leaving {strays} processes behind" if strays else ""
+        return Crashed(f"{what}: {how}{left}")
+
+    def _finish(self, grace: float) -> dict:
+        child, self._child = self._child, None
+        end = self._session.reap(child, grace)
+        self._channel.close()
+        self._output.close()
+        self._printed += str(self._output)
+        return end
+
+    def close(self) -> str:
+        """Ends the child; what it printed."""
+        if self._child is not None:
+            self._finish(0)
+        return self._printed
+
+
+def _well_formed(after: object) -> bool:
+    """What comes back beside a value: [arguments, keywords, warnings]; None where they cannot cross any more."""
+    return isinstance(after, list) and len(after) == 3 and isinstance(after[2], list)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _same(a: object, b: object) -> bool:
+    """Equal, and of the same types all the way down (True is not 1)."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(_same(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, dict):
+        return len(a) == len(b) and all(_same(x, y) for x, y in zip(a.items(), b.items(), strict=True))
+    return a == b or (a != a and b != b)
