@@ -18,16 +18,20 @@ from kit import grow
 from kit.grow import Target
 from kit.theme import CSS
 
-# Puts a text into the cell above, in JupyterLab and Notebook 7; other front ends simply go on.
+# Puts a text into the cell above, in JupyterLab and Notebook 7; other front ends simply go on. The script
+# runs before its output is part of the page, so it looks again for a while.
 _FILL = """
-const cell = element.closest('.jp-Cell');
-const content = cell && cell.querySelector('.jp-InputArea-editor .cm-content');
-const holder = content && (content.cmView || content.cmTile);
-const root = holder && (holder.rootView || holder.root || holder);
-const view = root && root.view;
-if (view) {
-  view.dispatch({changes: {from: 0, to: view.state.doc.length, insert: %s}});
-}
+const fill = (tries) => {
+  const cell = element.closest('.jp-Cell');
+  const content = cell && cell.querySelector('.jp-InputArea-editor .cm-content');
+  const view = content && [content.cmTile, content.cmView].map((held) => held && held.view).find(Boolean);
+  if (view) {
+    view.dispatch({changes: {from: 0, to: view.state.doc.length, insert: %s}});
+  } else if (tries) {
+    setTimeout(() => fill(tries - 1), 50);
+  }
+};
+fill(40);
 """
 
 

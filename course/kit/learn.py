@@ -15,7 +15,7 @@ from grader.problems import ROOT
 from grader.workspace import sha, shown, write
 
 FORMAT = "1"  # of a release; a change makes every notebook anew
-SETTINGS = ROOT / "course" / "kit" / "lab"  # JupyterLab's settings for learners
+SETTINGS = ROOT / "course" / "kit" / "lab"  # JupyterLab's settings for learners (see its README)
 
 
 def bring_notebooks(ws: Path, source: Path = ROOT / "course" / "source") -> list[str]:

@@ -24,13 +24,14 @@ from grader.growth import Cell, Change, Edited, Refusal, Untouched
 from grader.pieces import split, used
 from kit import conflict, grow
 from kit.grow import Target
+from kit.words import say, wrapped
 
 
 class GrowError(Exception):
     """Why a cell did not grow, shown as it is: one sentence, no traceback."""
 
     def _render_traceback_(self):
-        return [str(self)]
+        return [wrapped(str(self))]
 
 
 def register(shell) -> None:
@@ -53,7 +54,7 @@ def grow_cell(shell, line: str, body: str) -> None:
         names = cell.names(target.names) or tuple(cell.stubs(target.names))
         if text := conflict.pending(names, body):
             shell.set_next_input(text, replace=True)
-            print("The cell now holds the file's version. Nothing was run.")
+            say("The cell now holds the file's version. Nothing was run.")
             return
         try:
             grow.plan(ws, target, cell)
@@ -78,14 +79,14 @@ def put(shell, ws: Path, target: Target, cell: Cell, module, take_cell: bool = F
     change = grow.plan(ws, target, cell, take_cell)
     _update(shell, target, change, module, lambda: grow.save(ws, target, change))
     if change.source == target.source:
-        print(f"{target.shown} is as this cell says: {', '.join(change.put)}.")
+        say(f"{target.shown} is as this cell says: {', '.join(change.put)}.")
     else:
         taken = f"; taken out: {', '.join(change.removed)}" if change.removed else ""
-        print(f"{target.shown} has grown: {', '.join(change.put)}{taken}.")
+        say(f"{target.shown} has grown: {', '.join(change.put)}{taken}.")
     _warn_unknown(shell, target, cell, change)
     if cell.scraps:
         lines = ", ".join(str(p.nodes[0].lineno) for p in cell.scraps)
-        print(f"Only run here, not written to the file: line{'s' * (len(cell.scraps) > 1)} {lines}.")
+        say(f"Only run here, not written to the file: line{'s' * (len(cell.scraps) > 1)} {lines}.")
 
 
 def _read(shell, target: Target, line: str, body: str) -> Cell:
@@ -106,10 +107,10 @@ def _untouched(shell, ws: Path, target: Target, module, stubs: tuple[str, ...], 
     _bind(shell, module, stubs)
     names = " and ".join(stubs)
     if text := grow.in_file(ws, target, stubs):
-        print(f"This cell still holds the stub, but {target.shown} has {names} already.")
+        say(f"This cell still holds the stub, but {target.shown} has {names} already.")
         conflict.show(conflict.Conflict(shell, ws, target, None, Edited(stubs, text, ""), body))
         return
-    print(f"Nothing has grown yet: write {names} in place of the `raise NotImplementedError` line, "
+    say(f"Nothing has grown yet: write {names} in place of the `raise NotImplementedError` line, "
           "then run this cell again.")  # fmt: skip
 
 
@@ -245,7 +246,7 @@ def _bind(shell, module, names) -> None:
 def _warn_unknown(shell, target: Target, cell: Cell, change: Change) -> None:
     for name in grow.unknown_names(cell, change.source):
         where = "the notebook" if name in shell.user_ns else "nothing"
-        print(f"Note: `{name}` is used, but {where} defines it, not this cell and not {target.shown}"
+        say(f"Note: `{name}` is used, but {where} defines it, not this cell and not {target.shown}"
               f"{_hint(shell, name)}")  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from grader import workspace
 from grader.problems import ROOT
+from kit.words import say
 
 
 def start() -> None:
@@ -19,13 +20,13 @@ def start() -> None:
     ws = workspace.path()
     package = ws / "mini_llm"
     if not package.is_dir():
-        print(f"There is no workspace yet: run `make learn` in {ROOT}, then restart this kernel.")
+        say(f"There is no workspace yet: run `make learn` in {ROOT}, then restart this kernel.")
         return
     _set_path(ws)
     loaded = sys.modules.get("mini_llm")
     if loaded and not Path(loaded.__file__ or "").resolve().is_relative_to(package.resolve()):
         other = Path(loaded.__file__ or "").parent
-        print(f"Another mini_llm is loaded already ({other}): restart this kernel and run this cell first.")
+        say(f"Another mini_llm is loaded already ({other}): restart this kernel and run this cell first.")
         return
     print(f"mini_llm: yours, in {package}")
     print(f"torch: {torch_line()}")

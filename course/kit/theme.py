@@ -46,9 +46,10 @@ CSS = """<style>
   border: 1px solid var(--line); border-left: 3px solid var(--bad); border-radius: 4px;
   padding: .5rem .9rem; margin: 0 0 .6rem; background: var(--back);
 }
-.kit-fail dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .9rem; margin: .3rem 0 0; }
-.kit-fail dt { color: var(--soft); padding-top: .45rem; } .kit-fail dd { margin: 0; min-width: 0; }
-.kit-fail dd.words { padding-top: .45rem; } .kit-fail dd.name { font-weight: 600; }
+.kit-box .kit-fail dl { display: grid; grid-template-columns: max-content 1fr; gap: .35rem 1.1rem; margin: .3rem 0; }
+.kit-box .kit-fail :is(dt, dd) { float: none; width: auto; margin: 0; padding: 0; font-weight: 400; min-width: 0; }
+.kit-box .kit-fail dt { color: var(--soft); } .kit-box .kit-fail dd.name { font-weight: 600; }
+.kit-box .kit-fail pre { margin: 0; padding: .15rem .6rem; max-height: 14rem; overflow-y: auto; }
 .kit-box summary { cursor: pointer; color: var(--soft); }
 .kit-box summary:focus-visible { outline: 2px solid; }
 .kit-warn { border-left: 3px solid var(--jp-warn-color1, #b26a00); padding-left: .6rem; margin: 0 0 .4rem; }

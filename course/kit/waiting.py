@@ -8,6 +8,7 @@ import re
 from grader.pieces import bound
 from grader.problems import growing
 from kit.release import CODE_STUB
+from kit.words import say
 
 _GROWN = re.compile(r"grown in chapter (\d+): (\w+)")
 _STUB_TEXT = CODE_STUB.split('"')[1]
@@ -20,9 +21,7 @@ def left_by(tree: ast.Module) -> set[str]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.add(node.name)
         elif not isinstance(node, ast.Import | ast.ImportFrom):
-            names |= {
-                n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-            }
+            names |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
             names.update(bound(node))
     return names
 
@@ -47,9 +46,9 @@ class Waiting:
             shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
             return
         if isinstance(error, NotImplementedError):
-            print(sentence(name))
+            say(sentence(name))
         else:
-            print(f"{error.name} comes from a cell above that waits for {name}.")
+            say(f"{error.name} comes from a cell above that waits for {name}.")
         try:
             cell = ast.parse(shell.user_ns["In"][-1])
         except (SyntaxError, KeyError, IndexError):

@@ -24,14 +24,15 @@ def ws(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def shell(ws):
+def shell(ws, monkeypatch):
     """An IPython shell with %%grow, as `kit.start()` sets one up."""
     from IPython.core.interactiveshell import InteractiveShell
 
-    from kit import conflict
+    from kit import conflict, words
     from kit.magic import register
     from kit.waiting import Waiting
 
+    monkeypatch.setattr(words, "WIDTH", 10_000)  # a sentence is a line
     made = InteractiveShell()
     made.colors = "nocolor"
     register(made)

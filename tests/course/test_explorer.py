@@ -17,9 +17,7 @@ def test_the_numbers_are_the_contracts():
     now = look()
     assert [value for _, value in now.means()] == ["5.46", "3.28%", "2.08%"]
     assert [value for _, value in look(interactivity=True).means()] == ["5.28", "2.34%", "2.02%"]
-    assert now.ladder_line().startswith("51 sizes: 1 2 4 8 16") and now.ladder_line().endswith(
-        "464 480 496 512"
-    )
+    assert now.ladder_line().startswith("51 sizes: 1 2 4 8 16") and now.ladder_line().endswith("464 480 496 512")
     assert now.batch_line() == "A batch of 9 runs at 16: 7 padded rows, 43.8% of the step"
     assert look(batch=600).batch_line() == "A batch of 600 is above the top: it runs eager"
     assert look(100, batch=100).batch_line() == "A batch of 100 is a rung: no padding"
@@ -64,9 +62,7 @@ def test_it_uses_the_learners_functions_from_the_move_after_they_are_written(ws,
 
 
 def test_functions_of_the_same_form_can_be_given():
-    explorer = kit.ladder_explorer(
-        lambda max_num_seqs, interactivity: [1, 8], lambda n, sizes: 8 if n <= 8 else None
-    )
+    explorer = kit.ladder_explorer(lambda max_num_seqs, interactivity: [1, 8], lambda n, sizes: 8 if n <= 8 else None)
     assert "2 sizes: 1 8" in repr(explorer) and "kit-warn" not in explorer.text.value
     assert "text/plain" in explorer._repr_mimebundle_()
 
@@ -106,10 +102,7 @@ def test_workloads_are_seeded_counts_up_to_the_cap(make):
     dist = make(max_num_seqs=32, seed=5)
     assert dist == make(max_num_seqs=32, seed=5) != make(max_num_seqs=32, seed=6)
     assert list(dist) == sorted(dist) and 1 <= min(dist) and max(dist) <= 32
-    assert (
-        all(type(b) is int and type(n) is int and n > 0 for b, n in dist.items())
-        and sum(dist.values()) > 5000
-    )
+    assert all(type(b) is int and type(n) is int and n > 0 for b, n in dist.items()) and sum(dist.values()) > 5000
 
 
 def test_a_simulated_server_by_hand():

@@ -151,11 +151,7 @@ def test_a_syntax_error_leaves_the_file_and_names_the_line(run, file):
     before = file.read_bytes()
     result = run(PAD + "    x = (\n")
     assert isinstance(result.error_in_exec, SyntaxError) and file.read_bytes() == before
-    assert (
-        re.search(r"(line |:)4\b", result.said)
-        and "x = (" in result.said
-        and "interactiveshell" not in result.said
-    )
+    assert re.search(r"(line |:)4\b", result.said) and "x = (" in result.said and "interactiveshell" not in result.said
     result = run(PAD + "return 1\n")
     assert isinstance(result.error_in_exec, SyntaxError) and re.search(r"(line |:)4\b", result.said)
 
@@ -191,14 +187,9 @@ def test_what_cannot_be_is_one_clear_sentence(run, file, source, says):
 
 
 def test_a_cell_that_names_the_wrong_growing_module_is_told_the_right_one(run, file, monkeypatch):
-    monkeypatch.setattr(
-        "kit.grow.growing", lambda: {"buckets.py": {"pad_to": (133, 3)}, "model.py": {"go": (1, 1)}}
-    )
+    monkeypatch.setattr("kit.grow.growing", lambda: {"buckets.py": {"pad_to": (133, 3)}, "model.py": {"go": (1, 1)}})
     result = run(PAD.replace("buckets.py", "model.py"))
-    assert (
-        "pad_to belongs in mini_llm/buckets.py: the first line must be `%%grow mini_llm/buckets.py`."
-        in result.said
-    )
+    assert "pad_to belongs in mini_llm/buckets.py: the first line must be `%%grow mini_llm/buckets.py`." in result.said
 
 
 def test_statements_run_but_are_not_written_and_the_last_value_shows(run, file):
@@ -219,9 +210,7 @@ def test_a_definition_that_raises_writes_nothing_a_later_assert_does(run, file):
 
 def test_names_that_only_the_notebook_knows_are_pointed_out(run, file):
     run("import math as m\nlimit = 8")
-    result = run(
-        "%%grow mini_llm/buckets.py\ndef pad_to(bs, sizes):\n    return m.floor(bs) + limit + nowhere\n"
-    )
+    result = run("%%grow mini_llm/buckets.py\ndef pad_to(bs, sizes):\n    return m.floor(bs) + limit + nowhere\n")
     assert "`m` is used" in result.said and "add `import math as m` to the cell." in result.said
     assert "`limit` is used" in result.said and "define it in the cell." in result.said
     assert "`nowhere` is used, but nothing defines it" in result.said
@@ -233,8 +222,7 @@ def test_names_that_only_the_notebook_knows_are_pointed_out(run, file):
 
 def test_what_the_file_sees_the_cell_sees(run):
     result = run(
-        "%%grow mini_llm/buckets.py\n"
-        "def pad_to(bs: int, sizes: Sequence[int]):\n    return bisect_left(sizes, bs)\n"
+        "%%grow mini_llm/buckets.py\ndef pad_to(bs: int, sizes: Sequence[int]):\n    return bisect_left(sizes, bs)\n"
     )
     assert result.success and "is used" not in result.said
 

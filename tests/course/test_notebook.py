@@ -19,9 +19,7 @@ SOURCES = sorted((ROOT / "course" / "source").glob("*/*.ipynb"))
 def execute(notebook, cwd):
     """Runs all cells in a kernel started in `cwd`; an error that is not allowed stops it, as in Run All."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"MINI_LLM_COURSE": str(ROOT)}
-    client = NotebookClient(
-        notebook, kernel_name="python3", timeout=120, resources={"metadata": {"path": str(cwd)}}
-    )
+    client = NotebookClient(notebook, kernel_name="python3", timeout=120, resources={"metadata": {"path": str(cwd)}})
     client.create_kernel_manager()
     client.km.kernel_spec.argv[0] = sys.executable  # this environment's, whatever is on the PATH
     client.execute(env=environment)
@@ -29,7 +27,8 @@ def execute(notebook, cwd):
 
 
 def said(cell):
-    return "".join(o.get("text", "") for o in cell.get("outputs", []) if o.output_type == "stream")
+    texts = [o.get("text", "") for o in cell.get("outputs", []) if o.output_type == "stream"]
+    return " ".join("".join(texts).split())
 
 
 @pytest.fixture(params=SOURCES, ids=lambda p: p.stem)

@@ -26,8 +26,7 @@ def test_release_equals_nbgraders_own(tmp_path):
     course = tmp_path / "course"
     shutil.copytree(CHAPTER.parent, course / "source" / "03_bucket_sizes")
     (course / "nbgrader_config.py").write_text(
-        "from kit.release import config\nc = get_config()\nc.merge(config())\n"
-        "c.CourseDirectory.course_id = 'x'\n"
+        "from kit.release import config\nc = get_config()\nc.merge(config())\nc.CourseDirectory.course_id = 'x'\n"
     )
     env = os.environ | {
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),

@@ -42,8 +42,8 @@ def test_a_course_that_is_not_found_is_one_sentence(tmp_path):
 
 
 def test_a_missing_workspace_is_one_sentence_with_the_command(tmp_path):
-    said = first_cell(ROOT, tmp_path / "none")
-    assert said == f"There is no workspace yet: run `make learn` in {ROOT}, then restart this kernel.\n"
+    said = " ".join(first_cell(ROOT, tmp_path / "none").split())
+    assert said == f"There is no workspace yet: run `make learn` in {ROOT}, then restart this kernel."
 
 
 def test_another_mini_llm_that_is_loaded_already_is_named(ws):
@@ -56,13 +56,9 @@ def test_another_mini_llm_that_is_loaded_already_is_named(ws):
 
 
 def test_torch_is_described_without_importing_it(monkeypatch, tmp_path):
-    code = (
-        "from kit.session import torch_line; print(torch_line()); import sys; print('torch' in sys.modules)"
-    )
+    code = "from kit.session import torch_line; print(torch_line()); import sys; print('torch' in sys.modules)"
     path = f"{ROOT / 'course'}:{ROOT / 'practice'}"
-    done = subprocess.run(
-        [sys.executable, "-c", code], env={"PYTHONPATH": path}, capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": path}, capture_output=True, text=True)
     line, imported = done.stdout.splitlines()
     assert line[0].isdigit() and ("tape" in line or "CUDA" in line) and imported == "False"
     (tmp_path / "torch").mkdir()
