@@ -22,6 +22,7 @@ from grader.compare import call_text, difference, short
 from grader.faults import ChangedArguments, Fault, NotAnAnswer, OutOfMemory, Raised, TookTooLong
 from grader.solution import Solution
 
+STUB = "NotImplementedError: grown in chapter"  # what the stubs of the workspace raise
 ENOUGH = 2.0  # seconds after which a failing test looks for no shorter input
 
 
@@ -101,8 +102,8 @@ class Check:
             try:
                 answer = getattr(self._solution, name)(*args, **kwargs)
             except (Raised, NotAnAnswer, ChangedArguments) as fault:
-                if fault.at_import or fault.kind == "missing":
-                    raise
+                if fault.at_import or fault.kind == "missing" or STUB in fault.trace:
+                    raise  # every input would say the same
                 calls.append(Call(name, args, kwargs, fault=fault))
                 failures.append(self._faulty(fault, call, want))
                 if time.monotonic() - started > ENOUGH:

@@ -48,9 +48,16 @@ def print_judgement(console: Console, judgement: Judgement, how: str) -> None:
     console.print(table)
 
     failures = [t for t in judgement.tests if t.outcome not in ("passed", "not run")]
-    for test in _worth_showing(failures):
+    for test in _worth_showing([t for t in failures if not t.stub and not t.missing]):
         console.print()
         console.print(_failure(test))
+    for group, sentence in (
+        ([t.part for t in failures if t.stub], "not written yet (still the stub)"),
+        ([t.part for t in failures if t.missing], f"not defined in {judgement.shown}"),
+    ):
+        if group:
+            console.print()
+            console.print(Text.assemble(("✗ ", "red"), (", ".join(dict.fromkeys(group)), "bold"), f": {sentence}"))
     console.print()
     colour = "green" if judgement.accepted else "red"
     counts = f"{judgement.passed} of {len(judgement.tests)} tests, {judgement.seconds:.1f} s"
@@ -67,7 +74,7 @@ def _worth_showing(failures: list[Result]) -> Iterable[Result]:
     seen_reasons: set[str] = set()
     shown = 0
     for test in failures:
-        reason = test.why if test.outcome in ("import error", "crashed") or test.missing else ""
+        reason = test.why if test.outcome in ("import error", "crashed") else ""
         if test.part in seen_parts or (reason and reason in seen_reasons):
             continue
         if test.why.startswith("not run:"):
@@ -80,8 +87,6 @@ def _worth_showing(failures: list[Result]) -> Iterable[Result]:
 
 
 def _failure(test: Result) -> Group:
-    if test.stub:
-        return Group(Text.assemble(("✗ ", "red"), (test.part, "bold"), " is still the stub: not written yet"))
     items: list = [Text.assemble(("✗ ", "red"), (f"{test.part}: ", "bold"), test.rule or test.name)]
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
@@ -112,8 +117,8 @@ def _next_step(judgement: Judgement, how: str) -> str:
     problem = judgement.problem
     command = how.split(f" {problem.id}")[0]
     if all(t.stub for t in judgement.tests):
-        write = f"write the functions in {judgement.shown}, then judge again."
-        return f"{command} show {problem.id} prints the statement; {write}"
+        where = f"{judgement.shown} or in the notebook of chapter {problem.chapter}"
+        return f"Write the functions in {where}, then judge again; {command} show {problem.id} prints the statement."
     return f"{command} hint {problem.id} gives a hint; the same inputs again: {how} --seed {judgement.seed}"
 
 

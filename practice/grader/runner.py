@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from grader import confine
-from grader.checks import Check, Failed
+from grader.checks import STUB, Check, Failed
 from grader.diagnose import Diagnosis
 from grader.faults import Fault, NotRun
 from grader.problems import Problem, ProblemError
@@ -293,7 +293,7 @@ class _Plugin:
                 f"{self.judgement.problem.slug}: {result.name} itself failed in {call.when}: "
                 f"{type(error).__name__}: {error}"
             )
-        result.stub = "NotImplementedError: grown in chapter" in result.trace
+        result.stub = STUB in result.trace
 
 
 def _outcome(fault: Fault) -> str:

@@ -40,9 +40,7 @@ def notebook(**cells):
 def test_answers_are_found_by_grade_id(tmp_path):
     book = notebook(pad_to=PAD, expected_waste=STUB, nothing="x = 1")
     book["cells"].append({"cell_type": "code", "metadata": {"nbgrader": None}, "source": "1"})
-    book["cells"].append(
-        {"cell_type": "code", "metadata": {"nbgrader": {"grade_id": "answer-999-x"}}, "source": ""}
-    )
+    book["cells"].append({"cell_type": "code", "metadata": {"nbgrader": {"grade_id": "answer-999-x"}}, "source": ""})
     path = tmp_path / "n.ipynb"
     path.write_text(json.dumps(book))
     found = answers(path)
@@ -60,9 +58,7 @@ def test_a_damaged_notebook_is_a_value_error(tmp_path):
 
 
 def test_assembled_from_what_parses_with_a_reason_for_the_rest():
-    made = assemble(
-        answers(notebook(pad_to=PAD, expected_waste=STUB, best_sizes="def best_sizes(:\n")), "buckets.py"
-    )
+    made = assemble(answers(notebook(pad_to=PAD, expected_waste=STUB, best_sizes="def best_sizes(:\n")), "buckets.py")
     namespace = {"__name__": "made"}
     exec(compile(made.source, "made", "exec"), namespace)
     assert namespace["pad_to"](3, [2, 4]) == 4
@@ -85,9 +81,7 @@ def test_a_later_cell_uses_the_base_and_an_earlier_one_without_importing():
 def test_clashes_null_bytes_and_cells_that_define_nothing_are_left_out():
     made = assemble(
         answers(
-            notebook(
-                pad_to="TOP = 1\n", expected_waste="def expected_waste(d, s):\n    return 1\0", best_sizes=""
-            )
+            notebook(pad_to="TOP = 1\n", expected_waste="def expected_waste(d, s):\n    return 1\0", best_sizes="")
         ),
         "buckets.py",
     )
@@ -102,9 +96,7 @@ def ws(tmp_path):
     (tmp_path / "mini_llm").mkdir()
     (tmp_path / "mini_llm/buckets.py").write_text(change.source)
     (tmp_path / ".course").mkdir()
-    entries = [
-        {"names": e.names, "pieces": e.pieces, "imports": e.imports, "at": 1000.0} for e in change.entries
-    ]
+    entries = [{"names": e.names, "pieces": e.pieces, "imports": e.imports, "at": 1000.0} for e in change.entries]
     (tmp_path / ".course/grown.json").write_text(json.dumps({"buckets.py": entries}))
 
     def save(at=2000, **cells):

@@ -13,10 +13,7 @@ from judging import run
 from grader.diagnose import mutants
 from grader.problems import ROOT, load_all
 
-slow = pytest.mark.skipif(os.environ.get("SLOW") != "1", reason="minutes; run with SLOW=1")
 
-
-@slow
 @pytest.mark.slow
 @pytest.mark.parametrize("problem", load_all())
 def test_every_problem_passes(problem):

@@ -17,10 +17,9 @@ from grader import layers
 CORPUS = Path(__file__).parents[1] / "corpus" / "133"
 VERDICTS = json.loads((CORPUS / "verdicts.json").read_text())
 LAYER_SETS = {"bubblewrap": layers.bubblewrap_reason, "landlock,seccomp": layers.landlock_reason}
-slow = pytest.mark.skipif(os.environ.get("SLOW") != "1", reason="the second layer set; run with SLOW=1")
 
 
-@pytest.fixture(scope="module", params=["bubblewrap", pytest.param("landlock,seccomp", marks=slow)])
+@pytest.fixture(scope="module", params=["bubblewrap", pytest.param("landlock,seccomp", marks=pytest.mark.slow)])
 def outcomes(request):
     """Judges the whole corpus once: {file: (json, exit status)}, and the tree's checksum before and after."""
     if (reason := why_not() or LAYER_SETS[request.param]()) is not None:

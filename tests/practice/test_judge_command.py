@@ -133,7 +133,7 @@ def test_a_broken_problem_is_the_judges_failure(submit, tmp_path):
 def test_the_stub_is_not_accepted_and_says_what_to_do(workspace):
     ran = run(133)
     assert ran.returncode == 1
-    for words in ("still the stub", "buckets.py", "show 133"):
+    for words in ("not written yet", "buckets.py", "show 133"):
         assert words in ran.stdout, ran.stdout
     report = judge(133)
     assert report["score"] == 0 and report["verdict"] == "error"
