@@ -20,23 +20,21 @@ from grader.stubs import head_of
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 
-# Finds the course from any folder: above the notebook, where MINI_LLM_COURSE says, or beside the environment.
 SETUP = """\
 import os
 import sys
 from pathlib import Path
 
-here = Path.cwd()
-places = [here, *here.parents, Path(os.environ.get("MINI_LLM_COURSE", here)), Path(sys.prefix).parent]
-course = next((place for place in places if (place / "course" / "kit").is_dir()), None)
-if course is None:
-    print("The course is not found from this folder: run `make learn` in your copy of it, "
-          "and start Jupyter there or set MINI_LLM_COURSE to that folder.")
-else:
+# Finds the course: above this folder, where MINI_LLM_COURSE says, or beside the environment.
+places = [Path.cwd(), *Path.cwd().parents, os.environ.get("MINI_LLM_COURSE", "."), Path(sys.prefix).parent]
+course = next((Path(p) for p in places if Path(p, "course", "kit").is_dir()), None)
+if course:
     sys.path[:0] = [str(course / "course"), str(course / "practice")]
     import kit
 
     kit.start()
+else:
+    print("The course is not found: run `make learn` in your copy of it, or set MINI_LLM_COURSE to that folder.")
 """
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from matplotlib.patches import Rectangle
@@ -113,9 +113,7 @@ class Drawing:
         self.padded = axes.stairs([0], [0, 1], baseline=[0], fill=True, color=ORANGE, alpha=0.55, lw=0)
         self.steps = axes.stairs([0], [0, 1], baseline=None, color=BLUE, lw=2)
         self.eager = axes.add_patch(Rectangle((0, 0), 0, 1, color="#f1f2f4", lw=0))
-        self.word = axes.text(
-            0.985, 0.03, "eager", transform=axes.transAxes, ha="right", color=SOFT, fontsize=9
-        )
+        self.word = axes.text(0.985, 0.03, "eager", transform=axes.transAxes, ha="right", color=SOFT, fontsize=9)
         (self.here,) = axes.plot([], [], "-o", color=INK, lw=1.2, markersize=5, markevery=[1])
 
     def _stairs(self, axes, now: View) -> None:
@@ -131,9 +129,7 @@ class Drawing:
         bottom, top = max(0, low - 4), max([*rows, high]) * 1.03 + 1
         self.eager.set_bounds(start, bottom, max(0, high + 0.5 - start), top - bottom)
         self.word.set_visible(start < high)
-        self.here.set_data(
-            ([now.batch] * 2, [bottom, now.padded]) if now.padded is not None else ([0, 0], [-9, -9])
-        )
+        self.here.set_data(([now.batch] * 2, [bottom, now.padded]) if now.padded is not None else ([0, 0], [-9, -9]))
         axes.set(xlim=(low - 0.5, high + 0.5), ylim=(bottom, top))
         _title(axes, now.batch_line().removesuffix(" of the step"))
 
@@ -155,9 +151,7 @@ class Drawing:
         self.dot.set_data(at, [share[n - 1] for n in at])
         most = max(share)
         axes.set(xlim=(0.9, max(now.top, 2) * 1.05), ylim=(0, max(50, 1.1 * most)))
-        axes.set_xticks(
-            ticks := [2**i for i in range(11) if 2**i <= max(now.top, 2)], [str(t) for t in ticks]
-        )
+        axes.set_xticks(ticks := [2**i for i in range(11) if 2**i <= max(now.top, 2)], [str(t) for t in ticks])
         worst = f"The largest share: {most:.0f}% of a step, at batch {share.index(most) + 1}"
         _title(axes, worst if most else "No batch is padded")
 
@@ -207,18 +201,16 @@ class Explorer:
         self.servers = w.SelectionSlider(
             options=SERVERS, value=256, description="max_num_seqs", layout=wide, style=style
         )
-        self.interactivity = w.Checkbox(
-            value=False, description="interactivity: every size up to 32", indent=False
-        )
+        self.interactivity = w.Checkbox(value=False, description="interactivity: every size up to 32", indent=False)
         self.batch = w.IntSlider(value=9, min=1, max=600, description="batch size", layout=wide, style=style)
         self.image = w.Image(format="png", layout=w.Layout(width="100%", max_width="60rem"))
-        self.text = w.HTML()
+        self.note, self.text = w.HTML(), w.HTML()
         for control in (self.servers, self.interactivity, self.batch):
             control.observe(lambda _: self._draw(), names="value")
         controls = w.HBox(
             [w.VBox([self.servers, self.batch]), self.interactivity], layout=w.Layout(flex_flow="row wrap")
         )
-        return w.VBox([w.HTML(CSS), controls, self.image, self.text])
+        return w.VBox([w.HTML(CSS), self.note, controls, self.image, self.text])
 
     def show(
         self, max_num_seqs: int | None = None, interactivity: bool | None = None, batch: int | None = None
@@ -242,16 +234,15 @@ class Explorer:
             buckets = reference.load("buckets")
             self.now = view(buckets.default_capture_sizes, buckets.pad_to, *settings)
         self.image.value = self.drawing.draw(self.now)
-        self.text.value = self._html(notes)
+        said = "".join(f'<p class="kit-warn">{html.escape(note)}</p>' for note in dict.fromkeys(notes))
+        self.note.value = f'<div class="kit-box">{said}</div>' if said else ""
+        self.text.value = self._html()
 
-    def _html(self, notes: Sequence[str]) -> str:
-        rows = "".join(
-            f"<tr><td>{html.escape(name)}</td><td>{value}</td></tr>" for name, value in self.now.means()
-        )
-        said = "".join(f'<p class="kit-warn">{html.escape(note)}</p>' for note in notes)
+    def _html(self) -> str:
+        rows = "".join(f"<tr><td>{html.escape(name)}</td><td>{value}</td></tr>" for name, value in self.now.means())
         caption = f"Three means over the batches 1 to {self.now.top}, each once"
         return (
-            f'<div class="kit-box">{said}<p>{html.escape(self.now.batch_line())}.</p>'
+            f'<div class="kit-box"><p>{html.escape(self.now.batch_line())}.</p>'
             f'<table class="kit-means"><caption>{caption}</caption>{rows}</table>'
             f'<p class="kit-soft">{html.escape(self.now.ladder_line())}</p></div>'
         )
@@ -262,9 +253,7 @@ class Explorer:
 
     def __repr__(self) -> str:
         means = "; ".join(f"{name}: {value}" for name, value in self.now.means())
-        return (
-            f"{self.now.ladder_line()}. {self.now.batch_line()}. Over batches 1 to {self.now.top}: {means}."
-        )
+        return f"{self.now.ladder_line()}. {self.now.batch_line()}. Over batches 1 to {self.now.top}: {means}."
 
     def _repr_mimebundle_(self, **options):
         bundle = self.box._repr_mimebundle_(**options)

@@ -89,7 +89,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"Ready, nothing opened. It would be JupyterLab in {shown(ws)}, at /lab/tree/{first.name}.")
         return 0
     print(
-        f"Opening JupyterLab in {shown(ws)} at {first.name}. Ctrl-C here ends it; your work is saved.",
+        f"Opening JupyterLab in {shown(ws)} at {first.name}. Ctrl-C here ends it.",
         flush=True,
     )
     # The notebooks' kernels and what they start must find this environment's commands first.

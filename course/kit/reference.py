@@ -42,7 +42,7 @@ def yours_or_reference(module: str, name: str, probe: Callable[[Callable], bool]
             return function, ""
         why = f"Your {name} gives something else than it should here; ask the judge."
     except NotImplementedError:
-        why = sentence(name, again=False)
+        why = sentence(name)
     except Exception as e:
         why = f"Your {name} raised {type(e).__name__} ({e}); ask the judge."
     return getattr(load(module), name), f"{why} {other}"

@@ -68,11 +68,8 @@ class Waiting:
         return None
 
 
-def sentence(name: str, again: bool = True) -> str:
-    """What to do about a function that is still a stub; `again`: and then run this cell again."""
-    for module, names in growing().items():
-        if name in names:
-            where = f"its cell `%%grow mini_llm/{module}` in chapter {names[name][1]}"
-            then = " and run that cell; then run this one again." if again else "."
-            return f"{name} is not written yet: write it in {where}{then}"
-    return f"{name} is not written yet."
+def sentence(name: str) -> str:
+    """What to do about a function that is still a stub."""
+    chapters = [names[name][1] for names in growing().values() if name in names]
+    where = f" (chapter {chapters[0]})" if chapters else ""
+    return f"{name} is not written yet{where}: grow it in its answer cell, then run this cell again."

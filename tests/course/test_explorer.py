@@ -31,8 +31,8 @@ def test_every_state_can_be_drawn(settings):
 
 def test_it_works_before_anything_is_written_and_says_whose_functions_it_uses(ws):
     explorer = kit.ladder_explorer()
-    assert "default_capture_sizes is not written yet" in explorer.text.value
-    assert explorer.text.value.count("The picture uses the reference") == 2
+    assert "default_capture_sizes is not written yet" in explorer.note.value
+    assert explorer.note.value.count("The picture uses the reference") == 2
     before = explorer.image.value
     explorer.show(batch=100)
     assert explorer.image.value != before and "A batch of 100 runs at 104" in repr(explorer)
@@ -46,7 +46,7 @@ def test_it_uses_the_learners_functions_from_the_move_after_they_are_written(ws,
     monkeypatch.setattr(mine, "default_capture_sizes", lambda max_num_seqs, interactivity=False: [2, 4, 8])
     monkeypatch.setattr(mine, "pad_to", BUCKETS.pad_to)
     explorer.show(batch=7)
-    assert "3 sizes: 2 4 8" in repr(explorer) and "kit-warn" not in explorer.text.value
+    assert "3 sizes: 2 4 8" in repr(explorer) and not explorer.note.value
 
     def broken(max_num_seqs, interactivity=False):
         if max_num_seqs == 4:
@@ -55,15 +55,15 @@ def test_it_uses_the_learners_functions_from_the_move_after_they_are_written(ws,
 
     monkeypatch.setattr(mine, "default_capture_sizes", broken)
     explorer.show(batch=8)
-    assert "Your functions raised KeyError" in explorer.text.value and "51 sizes" in repr(explorer)
+    assert "Your functions raised KeyError" in explorer.note.value and "51 sizes" in repr(explorer)
     monkeypatch.setattr(mine, "default_capture_sizes", lambda max_num_seqs, interactivity=False: [4, 2])
     explorer.show(batch=9)
-    assert "something else than it should" in explorer.text.value
+    assert "something else than it should" in explorer.note.value
 
 
 def test_functions_of_the_same_form_can_be_given():
     explorer = kit.ladder_explorer(lambda max_num_seqs, interactivity: [1, 8], lambda n, sizes: 8 if n <= 8 else None)
-    assert "2 sizes: 1 8" in repr(explorer) and "kit-warn" not in explorer.text.value
+    assert "2 sizes: 1 8" in repr(explorer) and not explorer.note.value
     assert "text/plain" in explorer._repr_mimebundle_()
 
 

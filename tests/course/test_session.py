@@ -36,7 +36,7 @@ def test_the_course_is_found_beside_the_environment_without_any_variable(ws, tmp
 
 
 def test_a_course_that_is_not_found_is_one_sentence(tmp_path):
-    code = SETUP.replace("Path(sys.prefix).parent", "here")
+    code = SETUP.replace("Path(sys.prefix).parent", '"."')
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env={}, capture_output=True, text=True)
     assert done.returncode == 0 and "run `make learn`" in done.stdout and len(done.stdout.splitlines()) == 1
 
