@@ -52,21 +52,24 @@ class Conflict:
 
     def take_file(self) -> str:
         """The file's side stands; the answer cell is to become it. Returns what to say."""
+        from kit import magic
+
+        if not self.edited.file:
+            return f"The file has no {self.names} any more, so there is nothing to take."
         target = grow.find(self.ws, self.target.shown)
-        text = f"%%grow {target.shown}\n{grow.adopt(self.ws, target, self.edited.names)}"
-        _pending[self.edited.names] = (self.body, text)
-        return (
-            f"The file's {self.names} stays, and the cell receives it; if it did not, run the cell once more."
-        )
+        body, change = grow.adopt(self.ws, target, self.edited.names)
+        magic.update(self.shell, target, change, magic.load(target), lambda: None)
+        _pending[self.edited.names] = (self.body, f"%%grow {target.shown}\n{body}")
+        return f"The file's {self.names} stays, and the cell receives it; if it did not, run the cell once more."
 
     def take_cell(self) -> str:
         """The cell's side stands; the file's is kept as a backup. Returns what to say."""
-        from kit.magic import _load, put
+        from kit import magic
 
         target = grow.find(self.ws, self.target.shown)
         backup = self.ws / ".course" / "backups" / f"{time.strftime('%Y%m%d-%H%M%S')}-{target.file.name}"
         write(backup, target.file.read_bytes())
-        put(self.shell, self.ws, target, self.cell, _load(target), take_cell=True)
+        magic.put(self.shell, self.ws, target, self.cell, magic.load(target), take_cell=True)
         return f"The file before that is kept: {backup.relative_to(self.ws)} in the workspace."
 
     def diff(self) -> list[str]:
@@ -105,7 +108,8 @@ def take(side: str) -> None:
         print(found.take_cell())
     else:
         print(found.take_file())
-        print(f"To copy:\n\n{_pending[found.edited.names][1]}")
+        if found.edited.names in _pending:
+            print(f"To copy:\n\n{_pending[found.edited.names][1]}")
 
 
 def show(found: Conflict) -> None:
@@ -124,7 +128,7 @@ def show(found: Conflict) -> None:
     said, script = w.HTML(), w.Output()
     file = w.Button(description="take file", tooltip="The file's version; the cell receives it", layout=style)
     cell = w.Button(description="take cell", tooltip="This cell; it is written into the file", layout=style)
-    buttons = [file, cell] if found.cell else [file]
+    buttons = [file] * bool(found.edited.file) + [cell] * bool(found.cell)
 
     def settle(choose):
         def clicked(_):

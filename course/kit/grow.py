@@ -56,9 +56,7 @@ def find(ws: Path, target: str) -> Target:
         source = file.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
         split(source)
     except UnicodeDecodeError:
-        raise Refusal(
-            f"mini_llm/{module} is not UTF-8 text; save it as UTF-8, then run the cell again."
-        ) from None
+        raise Refusal(f"mini_llm/{module} is not UTF-8 text; save it as UTF-8, then run the cell again.") from None
     except SyntaxError as e:
         raise Refusal(f"mini_llm/{module}, line {e.lineno}, is no valid Python ({e.msg}); "
                       "correct it in the file, then run the cell again.") from None  # fmt: skip
@@ -74,9 +72,7 @@ def read(target: Target, body: str) -> Cell:
             if here := sorted(bound.intersection(names)):
                 raise Refusal(f"{' and '.join(here)} belongs in mini_llm/{module}: the first line must be "
                               f"`%%grow mini_llm/{module}`.")  # fmt: skip
-        raise Refusal(
-            f"Nothing in this cell grows in {target.shown}: it must define {_either(target.names)}."
-        )
+        raise Refusal(f"Nothing in this cell grows in {target.shown}: it must define {_either(target.names)}.")
     return cell
 
 
@@ -127,28 +123,28 @@ def in_file(ws: Path, target: Target, names: tuple[str, ...]) -> str:
     return text_of(lines, written) if any(set(p.names) & set(names) for p in written) else ""
 
 
-def adopt(ws: Path, target: Target, names: tuple[str, ...]) -> str:
-    """Takes the file's side: from now on the cell's text is the file's. Returns the cell's new body."""
+def adopt(ws: Path, target: Target, names: tuple[str, ...]) -> tuple[str, Change]:
+    """Takes the file's side: from now on the cell's text is the file's. The file stays as it is.
+
+    Returns the cell's new body, and the change that it would make: none to the text.
+    """
     body = in_file(ws, target, names)
-    change = grow(
-        target.source, read_cell(body), entries(ws, target), target.names, base_of(ws, target), True
-    )
+    change = grow(target.source, read_cell(body), entries(ws, target), target.names, base_of(ws, target), True)
     remember(ws, target.module, change.entries)
-    return body
+    return body, change
 
 
 def unknown_names(cell: Cell, source: str) -> list[str]:
     """Names that the cell's functions use and neither the module nor Python itself defines."""
-    there = (
-        {n for p in split(source) for n in p.names} | set(dir(builtins)) | {"__name__", "__file__", "__doc__"}
-    )
+    there = {n for p in split(source) for n in p.names} | set(dir(builtins)) | {"__name__", "__file__", "__doc__"}
     if "*" in there:
         return []
     found: dict[str, None] = {}
 
     def visit(table: symtable.SymbolTable) -> None:
         for symbol in table.get_symbols():
-            if symbol.is_global() and symbol.is_referenced() and symbol.get_name() not in there:
+            used = symbol.is_referenced() and not symbol.is_assigned()
+            if symbol.is_global() and used and symbol.get_name() not in there:
                 found[symbol.get_name()] = None
         for child in table.get_children():
             visit(child)

@@ -50,7 +50,7 @@ def grow_cell(shell, line: str, body: str) -> None:
     try:
         target = grow.find(ws, line.strip())
         cell = _read(shell, target, line, body)
-        module = _load(target)
+        module = load(target)
         names = cell.names(target.names) or tuple(cell.stubs(target.names))
         if text := conflict.pending(names, body):
             shell.set_next_input(text, replace=True)
@@ -77,7 +77,7 @@ def grow_cell(shell, line: str, body: str) -> None:
 def put(shell, ws: Path, target: Target, cell: Cell, module, take_cell: bool = False) -> None:
     """Writes a cell into its module, updates what is loaded, and says what changed. Raises as `grow.plan`."""
     change = grow.plan(ws, target, cell, take_cell)
-    _update(shell, target, change, module, lambda: grow.save(ws, target, change))
+    update(shell, target, change, module, lambda: grow.save(ws, target, change))
     if change.source == target.source:
         say(f"{target.shown} is as this cell says: {', '.join(change.put)}.")
     else:
@@ -114,7 +114,7 @@ def _untouched(shell, ws: Path, target: Target, module, stubs: tuple[str, ...], 
           "then run this cell again.")  # fmt: skip
 
 
-def _load(target: Target) -> types.ModuleType:
+def load(target: Target) -> types.ModuleType:
     """The workspace's module, imported."""
     name = "mini_llm." + target.module.removesuffix(".py").replace("/", ".")
     try:
@@ -187,7 +187,7 @@ def _lend(shell, module, cell: Cell) -> None:
             shell.user_ns[name] = vars(module)[name]
 
 
-def _update(shell, target: Target, change: Change, module, write) -> None:
+def update(shell, target: Target, change: Change, module, write) -> None:
     """Runs the new pieces in the loaded module, writes the file, and hands the new objects to everyone.
 
     When a piece cannot run in the module nothing is written, and the module is as before.

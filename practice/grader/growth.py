@@ -106,9 +106,7 @@ def read_cell(source: str) -> Cell:
     definitions, scraps, below = [], [], 0
     for piece in pieces:
         # Comments stay with the definition under them, also across blank lines.
-        comments = [
-            line for line in lines[below : piece.start] if line.startswith("#") and not MARKER.fullmatch(line)
-        ]
+        comments = [line for line in lines[below : piece.start] if line.startswith("#") and not MARKER.fullmatch(line)]
         below = piece.end
         if piece.is_definition:
             definitions.append(replace(piece, text="\n".join([*comments, piece.text])))
@@ -126,16 +124,10 @@ def target_module(target: str, modules: Iterable[str], growing: Collection[str])
     if not target:
         raise Refusal(f"%%grow needs the file to grow, as in `%%grow {example}`.")
     name = target.removeprefix("./").removeprefix("mini_llm/")
-    if (
-        target.startswith(("/", "~"))
-        or ".." in target
-        or not target.removeprefix("./").startswith("mini_llm/")
-    ):
+    if target.startswith(("/", "~")) or ".." in target or not target.removeprefix("./").startswith("mini_llm/"):
         raise Refusal(f"%%grow {target}: the file must be one inside mini_llm/, as in `%%grow {example}`.")
     if name not in modules:
-        near = difflib.get_close_matches(name, growing, 1) or difflib.get_close_matches(
-            name + ".py", growing, 1
-        )
+        near = difflib.get_close_matches(name, growing, 1) or difflib.get_close_matches(name + ".py", growing, 1)
         hint = f"did you mean mini_llm/{near[0]}?" if near else f"the ones that grow are {_list(growing)}."
         raise Refusal(f"%%grow mini_llm/{name}: there is no such file; {hint}")
     if name not in growing:
@@ -185,9 +177,7 @@ def grow(
     if not same:
         anchor = next(iter(binding(there, names)), None)
         source = cut(source, [p for p in there if p is not anchor], block(p.text for p in mine), at=anchor)
-    unwanted = (
-        {line for e in old for line in e.imports} - set(wanted) - {i for e in others for i in e.imports}
-    )
+    unwanted = {line for e in old for line in e.imports} - set(wanted) - {i for e in others for i in e.imports}
     source = cut(source, [p for p in split(source) if p.text in unwanted])
     source = add_imports(source, wanted)
     left = {n for p in split(source) for n in p.names}
@@ -206,6 +196,9 @@ def _edited(there: list[Piece], before: set[str], new: set[str]) -> bool:
 def _imports(source: str, cell: Cell, base: str, others: list[Entry], own: set[str]) -> list[str]:
     """The cell's imports that `base` lacks. Raises Refusal where a name would mean two things."""
     asked = import_lines(n for p in cell.definitions if p.is_import for n in p.nodes)
+    own_names = {n for p in split(source) if not p.is_import for n in p.names}
+    # A cell may import from the package what the module itself holds, as other cells of a notebook do.
+    asked = [(n, line) for n, line in asked if not (line.startswith("from mini_llm") and n in own_names)]
     given = {line for p in split(base) if p.is_import for _, line in import_lines(p.nodes)}
     fixed = {n for p in split(base) if not p.is_import for n in p.names}
     taken = dict.fromkeys(fixed | {n for e in others for n in e.bound}, "")
@@ -225,14 +218,10 @@ def _refuse_clashes(new, growing, base, others, shared) -> None:
     for piece in new:
         for name in piece.names:
             if name in given:
-                raise Refusal(
-                    f"`{name}` is a part of this module that is not yours to write; give yours another name."
-                )
+                raise Refusal(f"`{name}` is a part of this module that is not yours to write; give yours another name.")
             owner = next((", ".join(e.names) for e in others if name in e.bound), None)
             if owner and piece.text not in shared:
-                raise Refusal(
-                    f"the cell of {owner} defines another `{name}`; give one of the two a new name."
-                )
+                raise Refusal(f"the cell of {owner} defines another `{name}`; give one of the two a new name.")
 
 
 def extract(
@@ -252,9 +241,7 @@ def extract(
     while fresh := [p for p in binding(pieces, wanted) if p not in taken and not p.is_import]:
         taken += fresh
         wanted |= used(n for p in fresh for n in p.nodes) - given
-    lines = [
-        line for p in pieces if p.is_import for name, line in import_lines(p.nodes) if name in wanted - given
-    ]
+    lines = [line for p in pieces if p.is_import for name, line in import_lines(p.nodes) if name in wanted - given]
     return lines, sorted(taken, key=lambda p: p.start)
 
 

@@ -115,6 +115,26 @@ def test_take_file_leaves_it_and_the_cell_receives_it(run, file, shell, monkeypa
     assert "has grown" in run(other).said  # a new edit of the cell is an edit like any other
 
 
+def test_what_is_loaded_follows_the_file_that_was_taken(run, file):
+    run("import mini_llm.buckets as b")
+    run(edited(run, file))
+    assert run("b.pad_to(9, [4])").result is None  # imported before the edit
+    conflict.take("file")
+    assert run("b.pad_to(9, [4]), pad_to(9, [4])").result == (-1, -1)
+
+
+def test_a_function_deleted_in_the_file_leaves_nothing_to_take_but_the_cell(run, file):
+    helper = PAD.replace("\n", "\ndef mine():\n    return 1\n\n", 1)
+    run(helper)
+    whole = file.read_text()
+    without = whole[: whole.index("def pad_to")] + whole[whole.index("def expected_waste") :]
+    file.write_text(without)
+    assert "was edited since" in run(helper).said
+    assert "nothing to take" in conflict._latest[0].take_file()
+    conflict.take("cell")
+    assert "def pad_to" in file.read_text()
+
+
 def test_the_buttons_do_the_same_in_a_notebook(run, file, monkeypatch):
     shown = []
     monkeypatch.setattr("IPython.display.display", lambda *things: shown.extend(things))
@@ -225,6 +245,13 @@ def test_what_the_file_sees_the_cell_sees(run):
         "%%grow mini_llm/buckets.py\ndef pad_to(bs: int, sizes: Sequence[int]):\n    return bisect_left(sizes, bs)\n"
     )
     assert result.success and "is used" not in result.said
+
+
+def test_a_cell_may_import_from_the_package_what_the_module_holds(run, file):
+    run(PAD)
+    cell = "from mini_llm.buckets import pad_to\ndef expected_waste(dist, sizes):\n    return pad_to(3, sizes)\n"
+    assert "has grown: expected_waste." in run("%%grow mini_llm/buckets.py\n" + cell).said
+    assert "from mini_llm" not in file.read_text() and run("expected_waste({}, [4])").result == 4
 
 
 def test_a_file_that_does_not_parse_or_import_is_named(run, file):
