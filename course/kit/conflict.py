@@ -54,9 +54,9 @@ class Conflict:
         """The file's side stands; the answer cell is to become it. Returns what to say."""
         from kit import magic
 
-        if not self.edited.file:
-            return f"The file has no {self.names} any more, so there is nothing to take."
         target = grow.find(self.ws, self.target.shown)
+        if not grow.in_file(self.ws, target, self.edited.names):
+            return f"The file has no {self.names} any more, so there is nothing to take."
         body, change = grow.adopt(self.ws, target, self.edited.names)
         magic.update(self.shell, target, change, magic.load(target), lambda: None)
         _pending[self.edited.names] = (self.body, f"%%grow {target.shown}\n{body}")
@@ -128,7 +128,7 @@ def show(found: Conflict) -> None:
     said, script = w.HTML(), w.Output()
     file = w.Button(description="take file", tooltip="The file's version; the cell receives it", layout=style)
     cell = w.Button(description="take cell", tooltip="This cell; it is written into the file", layout=style)
-    buttons = [file] * bool(found.edited.file) + [cell] * bool(found.cell)
+    buttons = [file, cell] if found.cell else [file]
 
     def settle(choose):
         def clicked(_):
@@ -137,7 +137,7 @@ def show(found: Conflict) -> None:
             try:
                 with script:
                     said.value = f'<div class="kit-note">{html.escape(choose())}</div>'
-                    if choose == found.take_file:
+                    if choose == found.take_file and found.edited.names in _pending:
                         display(Javascript(_FILL % json.dumps(_pending[found.edited.names][1])))
             except Refusal as e:
                 said.value = f'<div class="kit-note">{html.escape(str(e))}</div>'
