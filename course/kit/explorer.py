@@ -160,6 +160,11 @@ def _title(axes, text: str) -> None:
     axes.set_title(text, loc="left", fontsize=9.5, fontweight="bold", color=INK)
 
 
+def _pads(pad: Callable) -> bool:
+    """Whether a `pad_to` is right enough to draw with: between rungs, on one, at the first, above the top."""
+    return [pad(n, [1, 2, 8]) for n in (3, 2, 1, 9)] == [8, 2, 1, None]
+
+
 def _works(ladder: Callable) -> bool:
     return list(ladder(max_num_seqs=4)) == sorted(set(ladder(max_num_seqs=4))) != []
 
@@ -190,7 +195,7 @@ class Explorer:
             ladder, note = reference.yours_or_reference("buckets", "default_capture_sizes", _works)
             notes.append(note)
         if pad is None:
-            pad, note = reference.yours_or_reference("buckets", "pad_to", lambda f: f(3, [2, 4]) == 4)
+            pad, note = reference.yours_or_reference("buckets", "pad_to", _pads)
             notes.append(note)
         return ladder, pad, [n for n in notes if n]
 

@@ -151,10 +151,12 @@ class Notebook:
         """Clicks the button of the judge panel that `call` shows, and gives the verdict."""
         panel = self.cell(call)
         panel.scroll_into_view_if_needed()
+        before = panel.inner_text()
         panel.get_by_role("button", name="Judge").first.click()
-        done = panel.get_by_role("button", name="Judge again")
-        panel.get_by_role("button", name="Judging").or_(done).first.wait_for()
-        done.wait_for()
+        # a click takes a while to reach the kernel: done is another result (its seed differs) under the same button
+        other = "([panel, before]) => panel.innerText !== before && panel.innerText.includes('Judge again')"
+        self.page.wait_for_function(other, arg=[panel.element_handle(), before])
+        panel.get_by_role("button", name="Judge again").wait_for()
         return panel.locator(".kit-badge").inner_text()
 
     def picture(self, text: str, place: Path) -> None:

@@ -18,6 +18,13 @@ browser = importlib.import_module("browser") if importlib.util.find_spec("playwr
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "course" / "source" / "03_bucket_sizes" / "03_bucket_sizes.ipynb"
 WRONG = "%%grow mini_llm/buckets.py\ndef pad_to(bs, sizes):\n    return max(sizes)\n"
+RIGHT = """%%grow mini_llm/buckets.py
+def pad_to(bs, sizes):
+    for size in sizes:
+        if size >= bs:
+            return size
+    return None
+"""
 
 pytestmark = pytest.mark.slow
 
@@ -66,6 +73,13 @@ def test_a_learner_runs_the_chapter_moves_a_slider_and_is_accepted(notebook, tmp
         cell.get_by_role("button", name="take file").click()
         book.cell("and not {bs}").wait_for()
 
+        book.write("and not {bs}", RIGHT)
+        book.run("if size >= bs")
+        assert "3 -> 4" in book.run("for bs in (1, 3, 8, 9)")
+        assert "accepted" in book.judge('kit.judge(133, "pad_to")')
         picture = Path(os.environ.get("BROWSER_PICTURE") or tmp_path / "notebook.png")
+        book.picture('kit.judge(133, "pad_to")', picture.with_suffix(".judge.png"))
+        book.run("kit.ladder_explorer()")
+        assert "A batch of 9 runs at 16" in book.cell("kit.ladder_explorer()").inner_text()
         book.picture("kit.ladder_explorer()", picture)
         assert picture.stat().st_size > 50_000
