@@ -1,0 +1,273 @@
+"""The tape: what a CUDA graph does, done again on a CPU. For learning and testing, never for speed.
+
+While a step is recorded, every operator passes here with its very tensors. A replay runs the list again, into
+the very same memory. So the rules are those of CUDA graphs, and so are the symptoms when one is broken:
+
+- addresses are fixed: a tensor that was put in a buffer's place later is not seen;
+- Python numbers, shapes and strides are those of the recording;
+- recording runs nothing: what the step changed in place is put back, and its output holds garbage;
+- outputs live in a pool. Memory of a tensor that the step dropped serves the next one, in this graph and in
+  every later graph of the pool, so a replay overwrites what another graph left there;
+- random operators draw new numbers at each replay.
+
+Limits: what calls no operator is not recorded (a Triton kernel has to be wrapped in one), and compiled code
+runs as if it were not compiled, unless `opaque` makes it one operator. Tensors on a CPU
+are host and device at once, so a copy from one to the other goes unnoticed, `.to("cpu")` too. Every tensor
+that a tape reads stays alive, where a CUDA graph would read freed memory.
+"""
+
+import ctypes
+import itertools
+import re
+import weakref
+from collections.abc import Callable, Collection
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import torch
+from torch.utils._pytree import tree_flatten, tree_leaves, tree_map_only, tree_unflatten
+
+from mini_llm.capture_rules import OperatorRules, under
+
+
+class TapePool:
+    """Memory for the outputs of recorded operators, shared by graphs that never run at the same time.
+
+    A block is lent to one storage; when the last tensor on it is gone the block is free for the next.
+    Like CUDA's pools it only grows: capture the largest graph first, and the others fit into its memory.
+    """
+
+    device = torch.device("cpu")
+
+    def __init__(self):
+        self._blocks: dict[int, torch.Tensor] = {}  # by address: bytes, which live as long as the pool
+        self._free: list[torch.Tensor] = []
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, in use or free."""
+        return sum(len(block) for block in self._blocks.values())
+
+    def on_stream(self):
+        """Where a GPU changes to the stream to capture: a CPU has none."""
+        return nullcontext()
+
+    def lend(self, nbytes: int) -> torch.UntypedStorage:
+        """A storage of at least `nbytes` on a block that is free, or on a new one."""
+        # a small tensor on a huge block would keep it from the next huge one
+        fitting = [b for b in self._free if nbytes <= len(b) <= max(8 * nbytes, 4096)]
+        if fitting:
+            block = min(fitting, key=len)
+            self._free = [b for b in self._free if b is not block]
+        else:
+            block = torch.empty(-(-nbytes // 512) * 512, dtype=torch.uint8)
+            self._blocks[block.data_ptr()] = block
+        # The storage keeps `loan` alive, so the end of `loan` is the end of the last tensor on the block.
+        loan = (ctypes.c_char * len(block)).from_address(block.data_ptr())
+        loan.block = block  # a tensor may outlive the pool
+        weakref.finalize(loan, TapePool._take_back, weakref.ref(self), block)
+        return torch.frombuffer(loan, dtype=torch.uint8).untyped_storage()
+
+    def block_at(self, address: int) -> torch.Tensor | None:
+        """The bytes of the block that starts there, or None when the memory is not the pool's."""
+        return self._blocks.get(address)
+
+    def fixed(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The same memory, shape and strides, whatever happens to `tensor` itself; holds no loan."""
+        block = self.block_at(_address(tensor))
+        return tensor.detach() if block is None else _on(block.untyped_storage(), tensor)
+
+    def spoil_free_blocks(self) -> None:
+        """Fill what is free with bytes that make NaN, or -1: whoever reads it reads a tensor that is gone."""
+        for block in self._free:
+            block.fill_(0xFF)
+
+    @staticmethod
+    def _take_back(pool_ref, block):
+        pool = pool_ref()
+        if pool is not None:
+            pool._free.append(block)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One operator call. `homes` are its outputs' places in memory, None for an output that needs none."""
+
+    func: torch._ops.OpOverload
+    args: tuple
+    kwargs: dict
+    homes: tuple
+
+
+def run_again(call: Call) -> None:
+    """Run a recorded call; its results go where the first ones lie."""
+    results = tree_leaves(call.func(*call.args, **call.kwargs))
+    for home, result in zip(call.homes, results, strict=True):
+        if home is not None:
+            home.copy_(result)
+
+
+class Tape(OperatorRules):
+    """Records the operators of one step, then replays them."""
+
+    recording = False  # whether some tape records now
+
+    def __init__(self, pool: TapePool, generators=()):
+        super().__init__(generators)
+        self.pool = pool
+        self.calls: list[Call] = []
+        self._own: dict[int, torch.Tensor] = {}  # the blocks that the step's own tensors had, by address
+        self._before: dict[int, tuple] = {}  # what the step overwrites of others' memory, by address
+        self._inference = torch.is_inference_mode_enabled()
+
+    def record(self, fn, inputs):
+        """Record `fn(*inputs)` and return its output, whose memory holds garbage until the first replay.
+
+        Memory that `fn` changed and the random generators are as before, also when `fn` raises.
+        """
+        states = [(g, g.get_state()) for g in (torch.default_generator, *self.generators)]
+        Tape.recording = True
+        try:
+            with under(self):
+                return fn(*inputs)
+        finally:
+            Tape.recording = False
+            for memory, bytes_before in self._before.values():
+                memory.copy_(bytes_before)
+            for generator, state in states:
+                generator.set_state(state)
+            for memory in self._own.values():
+                memory.fill_(0xFF)
+            self._before, self._own = {}, {}
+
+    def replay(self) -> None:
+        with torch.inference_mode(self._inference), torch.no_grad():
+            for call in self.calls:
+                run_again(call)
+
+    def run(self, func, args, kwargs):
+        """Called for every operator of the step: run it, give new outputs a home, and note the call."""
+        written = written_tensors(func, args, kwargs)
+        for tensor in written:
+            self._remember(tensor)
+        # taken before the call, since `t_()` and `resize_()` change the tensor itself
+        fixed_args, fixed_kwargs = tree_map_only(torch.Tensor, self.pool.fixed, (args, kwargs))
+        taken = {_address(t) for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)}
+        leaves, layout = tree_flatten(func(*args, **kwargs))
+        housed = self._house(leaves, taken)
+        homes = tuple(None if new is old else self.pool.fixed(new) for new, old in zip(housed, leaves, strict=True))
+        only_describes = torch.Tag.inplace_view in func.tags  # t_ and the like: memory stays as it is
+        if any(home is not None for home in homes) or (written and not only_describes):
+            self.calls.append(Call(func, fixed_args, fixed_kwargs, homes))
+        return tree_unflatten(housed, layout)
+
+    def _house(self, leaves: list, taken: set[int]) -> list:
+        """The same outputs, moved into the pool; those that lie in an argument's memory stay there."""
+        lent = {}  # two outputs in one storage stay in one
+        housed = []
+        for leaf in leaves:
+            if isinstance(leaf, torch.Tensor) and _address(leaf) not in taken | {0}:
+                storage = leaf.untyped_storage()
+                if storage.data_ptr() not in lent:
+                    lent[storage.data_ptr()] = self._borrow(storage.nbytes())
+                new = _on(lent[storage.data_ptr()], leaf)
+                new.copy_(leaf)
+                leaf = new
+            housed.append(leaf)
+        return housed
+
+    def _borrow(self, nbytes: int) -> torch.UntypedStorage:
+        storage = self.pool.lend(nbytes)
+        self._own[storage.data_ptr()] = self.pool.block_at(storage.data_ptr())
+        return storage
+
+    def _remember(self, tensor: torch.Tensor) -> None:
+        """Keep a copy of memory that the step is about to change, unless the step itself made it."""
+        address = _address(tensor)
+        if address and address not in self._own and address not in self._before:
+            memory = _bytes(tensor.untyped_storage())
+            self._before[address] = memory, memory.clone()
+
+
+def written_tensors(func, args, kwargs) -> list[torch.Tensor]:
+    """The arguments that an operator changes in place, by its schema."""
+    given = dict(zip((a.name for a in func._schema.arguments), args, strict=False)) | kwargs
+    written = [given.get(a.name) for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
+    return [t for t in tree_leaves(written) if isinstance(t, torch.Tensor)]
+
+
+def opaque(fn: Callable, name: str = "compiled", mutates: Collection[int] = ()) -> Callable:
+    """`fn` as one operator on a CPU, so that a tape records it whole; on a GPU just `fn`.
+
+    Meant for compiled callables: under a dispatch mode torch.compile runs eager, and does not say so. An
+    operator is recorded as one call, whatever is inside, and at each replay the compiled code runs.
+    `fn` takes and returns tensors, None and plain values, or lists, tuples and dicts of them. `mutates`:
+    the places of the arguments that it writes into. A host read inside is not noticed.
+    """
+    calls = []  # one per recording: how to put tensors back into what fn takes, and gives
+
+    def kernel(written, read, number):
+        arguments, _ = calls[number]
+        result, calls[number][1] = _without_tensors(fn(*arguments(written, read)))
+        return result
+
+    operator = _define_operator(name, kernel)
+
+    def call(*args):
+        if any(leaf.device.type != "cpu" for leaf in tree_leaves(args) if isinstance(leaf, torch.Tensor)):
+            return fn(*args)
+        written, put_written = _without_tensors([a for i, a in enumerate(args) if i in mutates])
+        read, put_read = _without_tensors([a for i, a in enumerate(args) if i not in mutates])
+
+        def arguments(written, read):
+            of = {True: iter(put_written(written)), False: iter(put_read(read))}
+            return [next(of[i in mutates]) for i in range(len(args))]
+
+        number = len(calls)
+        calls.append([arguments, None])
+        result = operator(written, read, number)
+        put_result = calls[number][1]
+        if not Tape.recording:
+            calls.pop()
+        return put_result(result)
+
+    return call
+
+
+def _without_tensors(tree) -> tuple[list, Callable]:
+    """The tensors of a tree of arguments or results, and a function that puts others in their places."""
+    leaves, layout = tree_flatten(tree)
+    tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+    rest = [(isinstance(leaf, torch.Tensor), None if isinstance(leaf, torch.Tensor) else leaf) for leaf in leaves]
+
+    def put_back(new):
+        new = iter(new)
+        return tree_unflatten([next(new) if is_tensor else leaf for is_tensor, leaf in rest], layout)
+
+    return tensors, put_back
+
+
+_library = torch.library.Library("mini_llm", "FRAGMENT")
+
+
+def _define_operator(name: str, kernel: Callable):
+    """A new operator torch.ops.mini_llm.<name> that runs `kernel(written, read, number)` on any device."""
+    name = re.sub(r"\W", "_", name)
+    free = (n for n in itertools.chain([name], (f"{name}_{i}" for i in itertools.count(1))))
+    name = next(n for n in free if not hasattr(torch.ops.mini_llm, n))
+    _library.define(f"{name}(Tensor(a!)[] written, Tensor[] read, int number) -> Tensor[]")
+    _library.impl(name, kernel, "CompositeExplicitAutograd")
+    return getattr(torch.ops.mini_llm, name).default
+
+
+def _address(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def _bytes(storage: torch.UntypedStorage) -> torch.Tensor:
+    return torch.empty(0, dtype=torch.uint8).set_(storage)
+
+
+def _on(storage: torch.UntypedStorage, like: torch.Tensor) -> torch.Tensor:
+    """A tensor of `like`'s dtype, shape, strides and offset on another storage."""
+    return torch.empty(0, dtype=like.dtype).set_(storage, like.storage_offset(), like.shape, like.stride())
