@@ -75,7 +75,7 @@ def main(argv: list[str] | None = None) -> int:
             return 1
     print(announcement(args.torch), flush=True)
     stamp.unlink(missing_ok=True)
-    pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "on", "-q"]
+    pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "on"]
     env = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
     if args.torch == "cpu":
         # Only torch comes from that index; the rest must not be looked up there.
