@@ -22,6 +22,18 @@ _HOMES = {
     "pad_to": "buckets",
     "expected_waste": "buckets",
     "best_sizes": "buckets",
+    "BlockPool": "paged",
+    "PagedKVCache": "paged",
+    "slot_mapping_for": "paged",
+    "paged_attention": "paged",
+    "BatchInput": "batch",
+    "build_batch": "batch",
+    "ModelRunner": "runner",
+    "CUDAGraphMode": "dispatch",
+    "AttentionCGSupport": "dispatch",
+    "resolve_cudagraph_mode": "dispatch",
+    "BatchDescriptor": "dispatch",
+    "CudagraphDispatcher": "dispatch",
 }
 __all__ = sorted(_HOMES)
 

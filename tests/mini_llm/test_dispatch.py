@@ -225,6 +225,7 @@ def test_how_many_graphs_there_are():
     assert counts(PIECEWISE, LADDER, 256) == (51, 0)
     assert counts(FULL, LADDER, 256) == (0, 51)
     assert counts(DECODE_ONLY, LADDER, 256) == (0, 35)
+    assert counts(PAIR, default_capture_sizes(100), 100) == (29, 16)  # 1 2 4, 8 to 96 by 8, 100
     assert counts(NONE, LADDER, 256) == counts(PAIR, [], 256) == (0, 0)
 
 
@@ -284,7 +285,7 @@ def test_a_batch_has_a_token():
 
 
 def test_sizes_may_come_in_any_order_and_twice():
-    dispatcher = CudagraphDispatcher(PAIR, [8, 2, 4, 2], 256)
+    dispatcher = CudagraphDispatcher(PAIR, [8, 4, 2, 2], 256)
     assert dispatcher.dispatch(3) == (PIECEWISE, BatchDescriptor(4))
 
 
