@@ -37,7 +37,7 @@ def _splits(programs: int, longest: int, device) -> int:
     """As many parts as give every processor of the GPU two programs; no more than there are tiles."""
     processors = torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 1
     wanted = max(1, min(2 * processors // programs, triton.cdiv(longest, TILE), 64))
-    return 1 << (wanted.bit_length() - 1)  # a power of two: few variants to compile
+    return 4 ** ((wanted.bit_length() - 1) // 2)  # a power of four: few variants to compile
 
 
 # One operator, so that a tape or a compiler sees a kernel with its arguments, not the launch's innards.
@@ -52,6 +52,7 @@ def _paged_decode(
     query_len: int,
     num_splits: int,
 ) -> torch.Tensor:
+    q = q.contiguous()
     N, nh, hd = q.shape
     nkv = k_cache.shape[2]
     out = torch.empty_like(q)
@@ -63,7 +64,7 @@ def _paged_decode(
     _attend_split[N, nkv, num_splits](
         q, k_cache, v_cache, block_table, seq_lens, query_start_loc, out, parts, weights,
         num_reqs=len(seq_lens), table_stride=block_table.stride(0), scale=hd**-0.5,
-        QUERY_LEN=query_len, SEARCH=len(seq_lens).bit_length(), BLOCK_SIZE=k_cache.shape[1],
+        QUERY_LEN=query_len, SEARCH=0 if query_len else len(seq_lens).bit_length(), BLOCK_SIZE=k_cache.shape[1],
         GROUP=nh // nkv, ROWS=max(16, triton.next_power_of_2(nh // nkv)), HD=hd, PADDED_HD=padded_hd,
         KEYS=TILE, SPLITS=num_splits, UPCAST=q.device.type == "cpu",
     )  # fmt: skip
@@ -77,7 +78,7 @@ def _(q, k_cache, v_cache, block_table, seq_lens, query_start_loc, query_len, nu
     return torch.empty_like(q)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["num_reqs"])
 def _attend_split(
     q_ptr, k_ptr, v_ptr, table_ptr, seq_lens_ptr, bounds_ptr, out_ptr, parts_ptr, weights_ptr,
     num_reqs, table_stride, scale,

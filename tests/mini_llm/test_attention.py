@@ -32,7 +32,7 @@ def no_gradients():
 
 
 def each_backend(at_least=AttentionCGSupport.NEVER):
-    """Every backend but the reference, on every device. On a CPU Triton is left to test_paged_decode."""
+    """Every backend but the reference, on every device. On a CPU Triton is left to the tests of kernels/."""
     names = [name for name, kind in BACKENDS.items() if kind.support >= at_least and name != "reference"]
     on_cpu = [pytest.param(name, "cpu") for name in names if name != "triton"]
     on_gpu = [pytest.param(name, "cuda", marks=GPU.marks) for name in names]

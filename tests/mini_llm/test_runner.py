@@ -121,7 +121,7 @@ def test_set_pads_with_what_does_no_harm(device):
 
 
 @each_device
-def test_nothing_of_a_longer_batch_stays_nano_vllm_190(device):
+def test_nano_vllm_190_nothing_of_a_longer_batch_stays(device):
     """Stale columns of the block table, stale rows of everything."""
     buffers = StepBuffers(16, 6, 9, device)
     for values in buffers._tensors.values():
@@ -187,7 +187,7 @@ def test_a_step_that_is_not_fetched_yet_is_not_overwritten():
     assert torch.cat(seen).tolist() == list(range(50))
 
 
-def test_a_batch_that_does_not_fit_is_refused_and_changes_nothing():
+def test_tensorrt_llm_10688_and_transformers_30351_what_does_not_fit_is_refused():
     buffers = StepBuffers(8, 3, 3)
     buffers.set(batch_of_one(), 8)
     before = as_lists(buffers.view(8))
@@ -198,7 +198,6 @@ def test_a_batch_that_does_not_fit_is_refused_and_changes_nothing():
         assert as_lists(buffers.view(8)) == before
 
     small = [([1], 0, [1], True)]
-    # sizes above the buffers (TensorRT-LLM 10688), a decode longer than they are (transformers 30351)
     refused("9 tokens of 1 requests are more than the buffers hold", build_batch([([1] * 9, 0, [1, 2, 3], True)], 4))
     refused("4 tokens of 4 requests are more than the buffers hold", build_batch(small * 4, 4))
     refused("a request has 4 blocks, and the buffers hold 3", build_batch([([1], 12, [1, 2, 3, 4], True)], 4))

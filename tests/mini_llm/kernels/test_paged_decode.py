@@ -1,37 +1,13 @@
-"""The Triton kernel by itself: on a GPU as it is, on a CPU in Triton's interpreter.
+"""The paged attention kernel against its definition in fp64."""
 
-The interpreter has to be asked for before Triton is imported, so on a CPU this file runs itself once more in
-a process of its own.
-"""
-
-import os
 import random
-import re
-import subprocess
-import sys
-from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 import torch
 
-ON_GPU = torch.cuda.is_available()
-INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
-DEVICE = "cuda" if ON_GPU else "cpu"
-HERE = Path(__file__)
+from mini_llm import PagedKVCache, slot_mapping_for
 
-needs_triton = pytest.mark.skipif(find_spec("triton") is None, reason="triton is not installed")
-runs_kernels = pytest.mark.skipif(not (ON_GPU or INTERPRETED), reason="runs in the interpreter, see below")
-
-
-@needs_triton
-@pytest.mark.skipif(ON_GPU or INTERPRETED, reason="the kernel runs in this very process")
-def test_all_of_this_in_the_interpreter():
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(HERE)]
-    environment = os.environ | {"TRITON_INTERPRET": "1"}
-    done = subprocess.run(command, env=environment, cwd=HERE.parents[2], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-4000:]
-    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 10, done.stdout[-400:]
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def expected_attention(q, kv, tables, seq_lens, bounds):
@@ -51,10 +27,7 @@ def expected_attention(q, kv, tables, seq_lens, bounds):
 class Case:
     """Requests of given lengths on scattered blocks; what belongs to none of them is nan."""
 
-    def __init__(self, seq_lens, heads=(6, 2, 32), block_size=16, dtype=torch.float32, width=0, seed=0):
-        from mini_llm import PagedKVCache
-        from mini_llm.paged import slot_mapping_for
-
+    def __init__(self, seq_lens, heads=(3, 1, 32), block_size=16, dtype=torch.float32, width=0, seed=0):
         self.nh, nkv, hd = heads
         rng = random.Random(seed)
         torch.manual_seed(seed)
@@ -89,16 +62,12 @@ class Case:
 
 
 # splits: one program sees all keys; some have none; the last one has a few; more splits than tiles
-@runs_kernels
-@needs_triton
 @pytest.mark.parametrize("splits", [1, 2, 4, 16])
 def test_every_split_gives_the_same(splits):
-    case = Case([1, 15, 16, 17, 63, 64, 65, 128, 200, 0])
-    assert case.error(case.queries(10), range(11), query_len=1, num_splits=splits) <= 1e-5
+    case = Case([1, 16, 17, 63, 64, 65, 128, 200, 0])
+    assert case.error(case.queries(9), range(10), query_len=1, num_splits=splits) <= 1e-5
 
 
-@runs_kernels
-@needs_triton
 @pytest.mark.parametrize("heads", [(1, 1, 16), (14, 2, 64), (3, 3, 24), (32, 1, 80)], ids=str)
 def test_groups_and_head_sizes(heads):
     case = Case([1, 70, 33], heads, block_size=4)
@@ -106,8 +75,6 @@ def test_groups_and_head_sizes(heads):
         assert case.error(case.queries(3), range(4), query_len=1, num_splits=splits) <= 1e-5
 
 
-@runs_kernels
-@needs_triton
 @pytest.mark.parametrize("dtype, tolerance", [(torch.bfloat16, 2e-2), (torch.float16, 3e-3)], ids=str)
 def test_half_precision(dtype, tolerance):
     case = Case([1, 70, 200], dtype=dtype)
@@ -115,16 +82,12 @@ def test_half_precision(dtype, tolerance):
         assert case.error(case.queries(3), range(4), query_len=1, num_splits=splits) <= tolerance
 
 
-@runs_kernels
-@needs_triton
 def test_several_tokens_per_request_see_one_another_s_keys_in_order():
     case = Case([3, 64, 67, 0, 1])  # the last two are padding: the three rows of each see one key at most
     for splits in (1, 2):
         assert case.error(case.queries(15), range(0, 16, 3), query_len=3, num_splits=splits) <= 1e-5
 
 
-@runs_kernels
-@needs_triton
 def test_any_batch_by_its_bounds():
     """Bounds read from memory: prefill, decode, padded requests and padded rows at once."""
     for lengths, new, rows in (([70, 9, 5, 0, 0], [1, 4, 5, 0, 0], 16), ([8], [8], 8), ([4, 4], [1, 1], 2)):
@@ -136,8 +99,13 @@ def test_any_batch_by_its_bounds():
             assert case.error(case.queries(rows), bounds, **options) <= 1e-5
 
 
-@runs_kernels
-@needs_triton
+def test_queries_may_be_part_of_a_wider_tensor():
+    case = Case([1, 70])
+    wide = torch.randn(2, 3 * case.nh, case.hd, device=DEVICE)
+    for splits in (1, 2):
+        assert case.error(wide[:, case.nh : 2 * case.nh], range(3), query_len=1, num_splits=splits) <= 1e-5
+
+
 def test_large_scores_do_not_overflow():
     case = Case([200, 3], dtype=torch.float16)
     q = case.queries(2) * 300
@@ -145,8 +113,8 @@ def test_large_scores_do_not_overflow():
         assert case.error(q, range(3), query_len=1, num_splits=splits) <= 3e-3
 
 
-@pytest.mark.skipif(not ON_GPU, reason="needs a CUDA device")
 @pytest.mark.gpu
+@pytest.mark.skipif(DEVICE == "cpu", reason="needs a CUDA device")
 def test_sageattention_371_the_kernel_runs_on_the_captured_stream():
     """A launch on another stream would be missing from the graph: replays would not change the output."""
     from mini_llm.graphs import capture
@@ -166,8 +134,6 @@ def test_sageattention_371_the_kernel_runs_on_the_captured_stream():
         assert (graph.replay().double().cpu() - expected).abs().max() <= 1e-5
 
 
-@runs_kernels
-@needs_triton
 def test_a_compiler_sees_one_operator():
     from mini_llm.kernels.paged_decode import _paged_decode
 
