@@ -6,7 +6,6 @@ import unicodedata
 from collections.abc import Iterable
 
 from rich.console import Console, Group
-from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -123,6 +122,8 @@ def _next_step(judgement: Judgement, how: str) -> str:
 
 
 def print_statement(console: Console, problem: Problem, chinese: bool) -> None:
+    from rich.markdown import Markdown  # slow to import, and a judgement has no use for it
+
     console.print(Text(f"{problem.id} {problem.title}  {problem.title_zh}", "bold"))
     facts = [f"chapter {problem.chapter}", problem.level, f"about {problem.minutes} minutes"]
     facts += [f"needs {', '.join(problem.needs)}"] if problem.needs else []

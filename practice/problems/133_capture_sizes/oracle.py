@@ -42,7 +42,9 @@ def best_sizes(dist: dict[int, int], max_bs: int, k: int) -> list[int]:
             rows[j][i] = total
     best = {i: (rows[0][i], [i]) for i in range(1, max_bs + 1)}
     for m in range(2, k + 1):
-        best = {
-            i: min((best[j][0] + rows[j][i], [*best[j][1], i]) for j in range(m - 1, i)) for i in range(m, max_bs + 1)
-        }
+        longer = {}
+        for i in range(m, max_bs + 1):
+            total, sizes = min((best[j][0] + rows[j][i], best[j][1]) for j in range(m - 1, i))
+            longer[i] = (total, [*sizes, i])
+        best = longer
     return best[max_bs][1]
