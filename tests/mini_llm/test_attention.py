@@ -9,7 +9,17 @@ import random
 import pytest
 import torch
 
-from mini_llm import AttentionCGSupport, BlockPool, Config, ModelRunner, PagedKVCache, Transformer, build_batch
+from mini_llm import (
+    AttentionCGSupport,
+    BlockPool,
+    Config,
+    CudagraphDispatcher,
+    CUDAGraphMode,
+    ModelRunner,
+    PagedKVCache,
+    Transformer,
+    build_batch,
+)
 from mini_llm.attention import BACKENDS, attend, attention_backend, forward_context
 from mini_llm.batch import StepBuffers
 from mini_llm.graphs import capture
@@ -252,6 +262,41 @@ def generates_what_the_base_model_does(name, device, uniform):
             expected = model(torch.tensor([prompts[i]], device=device))[0, -1]
             assert agree(row, expected), (active, i)
             prompts[i].append(row.argmax().item())
+
+
+@each_backend(AttentionCGSupport.UNIFORM_BATCH)
+def test_draft_tokens_are_verified_by_one_graph(name, device):
+    """Speculative decoding: the last token of each request and two guesses, the logits of all three wanted."""
+    torch.manual_seed(1)
+    backend, model, kv = attention_backend(name, device), a_model(device), a_cache(device)
+    dispatcher = CudagraphDispatcher(CUDAGraphMode.FULL_DECODE_ONLY, [3, 6, 12], max_num_seqs=4, query_len=3)
+    buffers, graphs = StepBuffers(12, 4, 8, device), {}
+    for mode, key in dispatcher.capture_order():
+        view = buffers.view(key.num_tokens, key.num_reqs, key.uniform)
+
+        def step(input_ids, positions, view=view):
+            with forward_context(kv, backend, view):
+                return logits(model, hidden_states(model, input_ids, positions))
+
+        pool = next((graph.pool for graph in graphs.values()), None)
+        graphs[mode, key] = capture(step, view.input_ids, view.positions, pool=pool)
+    assert [key.num_tokens for _, key in graphs] == [12, 6, 3]
+
+    pages, runner = BlockPool(BLOCKS), ModelRunner(model, kv)
+    pages.allocate(1)
+    for requests in (1, 3, 2, 4):
+        sequences = [torch.randint(0, 101, (length,)).tolist() for length in (14, 5, 9, 4)[:requests]]
+        tables = [pages.allocate(4) for _ in sequences]
+        prompts = [(ids[:-3], 0, table, False) for ids, table in zip(sequences, tables, strict=True)]
+        runner.forward(build_batch(prompts, 4))
+        guesses = [(ids[-3:], len(ids) - 3, table, True) for ids, table in zip(sequences, tables, strict=True)]
+        mode, key = dispatcher.dispatch(3 * requests, uniform=True)
+        buffers.set(build_batch(guesses, 4), key.num_tokens, key.num_reqs, key.uniform)
+        rows = graphs[mode, key].replay()[: 3 * requests]
+        expected = [model(torch.tensor([ids], device=device))[0, -3:] for ids in sequences]
+        assert agree(rows, torch.cat(expected))
+        for table in tables:
+            pages.free(table)
 
 
 @each_device

@@ -182,7 +182,7 @@ def test_a_step_that_is_not_fetched_yet_is_not_overwritten():
     seen = []
     for token in range(50):
         inputs = buffers.set(build_batch([([token], 0, [1], True)], 4))
-        torch.cuda._sleep(200_000)  # the GPU is behind
+        torch.cuda._sleep(2_000_000)  # about 1 ms: the GPU is behind
         seen.append(inputs.input_ids.clone())
     assert torch.cat(seen).tolist() == list(range(50))
 
