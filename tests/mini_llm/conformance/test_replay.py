@@ -246,7 +246,8 @@ def test_a_whole_layer_is_captured(device):
             assert not got.requires_grad
 
 
-def test_a_captured_step_takes_new_tensors_and_gives_results_to_keep(device):
+def test_a_captured_step_takes_new_tensors(device):
+    """And gives results to keep."""
     step = CapturedStep(lambda x, y: (x + y, x * y), numbers(device, 1, 2), numbers(device, 3, 4))
     x = numbers(device, 5, 6)
     first = step(x, numbers(device, 1, 1))

@@ -1,0 +1,41 @@
+"""Every planted fault is noticed by its check, and nothing is noticed where none is planted."""
+
+import planted_rules  # noqa: F401  (adds to FAULTS)
+import pytest
+import torch
+from planted_faults import ELSEWHERE, FAULTS
+
+REPORTS = """
+    nano-vllm 216, nano-vllm 190, nano-vllm 105, vllm 43810, vllm 13418, vllm 33638, vllm 54933, vllm 40734,
+    vllm 16049, vllm 7999, TensorRT-LLM 10688, vllm 53366, vllm 16150, vllm 49547, vllm 30072, vllm 57475, vllm 19106,
+    torchtitan 3685, SageAttention 371, pytorch 193402, pytorch 161037, pytorch 78549, pytorch 84614, pytorch 170604,
+    transformers 30351, vllm 55238
+"""
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("report", FAULTS)
+def test_a_planted_fault_is_noticed(report, monkeypatch):
+    torch.manual_seed(0)
+    fault = FAULTS[report]
+    fault.plant(monkeypatch)
+    with pytest.raises(fault.raises):
+        fault.check(CPU)
+
+
+# The other checks are tests of their own, so they run without a fault anyway; a lambda only calls such a test.
+OWN_CHECKS = {f.check.__name__: f.check for f in FAULTS.values() if f.check.__module__.startswith("planted_")}
+OWN_CHECKS.pop("<lambda>", None)
+
+
+@pytest.mark.parametrize("check", OWN_CHECKS.values(), ids=list(OWN_CHECKS))
+def test_without_a_fault_its_check_passes(check):
+    torch.manual_seed(0)
+    check(CPU)
+
+
+def test_every_report_is_planted_or_has_its_place():
+    reports = {report.strip() for report in REPORTS.split(",")}
+    planted = {name.split(":")[0] for name in FAULTS} & reports
+    assert planted | set(ELSEWHERE) == reports
+    assert not planted & set(ELSEWHERE)
