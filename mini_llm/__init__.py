@@ -34,6 +34,12 @@ _HOMES = {
     "resolve_cudagraph_mode": "dispatch",
     "BatchDescriptor": "dispatch",
     "CudagraphDispatcher": "dispatch",
+    "capture": "graphs",
+    "Graph": "graphs",
+    "CapturedStep": "graphs",
+    "CaptureError": "capture_rules",
+    "opaque": "tape",
+    "BucketRunner": "bucket_runner",
 }
 __all__ = sorted(_HOMES)
 
