@@ -13,12 +13,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from grader import problems
 from grader.cells import GRADE_ID, Answer, Assembled, answers, assemble
+from grader.growth import read_cell
 from grader.layers import STRONG, SandboxError
 from grader.pieces import binding, split
 from grader.problems import ROOT, Problem
@@ -78,8 +78,10 @@ def require_strong_layer() -> None:
                   f"`python judge.py doctor` in {ROOT} says what to install.")  # fmt: skip
 
 
-def judge_notebook(notebook: Mapping, seed: int, seconds: float = 600) -> dict[tuple[int, str], Outcome]:
-    """What every part of every problem with an answer cell here earned: {(problem, part): outcome}.
+def judge_notebook(
+    notebook: Mapping, which: Collection[int], seed: int, seconds: float = 600
+) -> dict[tuple[int, str], Outcome]:
+    """What the notebook's answer cells earned for the problems `which`: {(problem, part): outcome}.
 
     One run of the judge for each problem. `seconds`: after how long without an answer a run is given up.
     """
@@ -89,15 +91,14 @@ def judge_notebook(notebook: Mapping, seed: int, seconds: float = 600) -> dict[t
             left_out[answer.grade_id] = why
         else:
             found.append(answer)
+    asked = [problems.get(number) for number in sorted(which)]
+    modules = {name: _Module(name, found, seed, seconds) for name in {p.module for p in asked}}
     outcomes = {}
-    for module in {p.module: None for p in problems.load_all().values()}:
-        judged = _Module(module, found, seed, seconds)
-        left_out |= dict(judged.whole.left_out)
-        for problem in problems.load_all().values():
-            if problem.module == module:
-                for part, outcome in judged.outcomes(problem).items():
-                    why = left_out.get(f"answer-{problem.id}-{part}", "")
-                    outcomes[problem.id, part] = outcome.but(left_out=why)
+    for problem in asked:
+        left_out |= dict(modules[problem.module].whole.left_out)
+        for part, outcome in modules[problem.module].outcomes(problem).items():
+            why = left_out.get(f"answer-{problem.id}-{part}", "")
+            outcomes[problem.id, part] = outcome.but(left_out=why)
     return outcomes
 
 
@@ -106,7 +107,9 @@ def _unreadable(answer: Answer) -> str:
     if len(answer.source) > MOST:
         return f"it is longer than {MOST >> 10} KiB"
     try:
-        assemble([answer], answer.module)
+        read_cell(answer.source)
+    except (SyntaxError, ValueError):
+        pass  # `assemble` says it, with the line
     except (RecursionError, MemoryError):
         return "it is nested too deeply to be read as Python"
     return ""
@@ -126,31 +129,41 @@ class _Module:
         if _unwritten(self.whole, problem):
             return {part: Outcome(problem, part, self.seed) for part in problem.parts}
         try:
-            reports = self._reports(problem)
+            together, alone = self._reports(problem)
         except NotJudged as e:
             return {part: Outcome(problem, part, self.seed, trouble=str(e)) for part in problem.parts}
-        best = {part: max(reports, key=lambda r: r["parts"][part]["passed"]) for part in problem.parts}
-        return {
-            part: Outcome(problem, part, self.seed, report["tests"], report["sandbox"], alone=len(reports) > 1)
-            for part, report in best.items()
-        }
+        found = {}
+        for part in problem.parts:
+            # The best counts; of equals, what the part's own cell did when it is what fails at import.
+            first = [r for cell, r in alone.items() if cell.part == part and cell in self.unsound]
+            reports = [*first, *together, *alone.values()]
+            best = max(reports, key=lambda r, part=part: r["parts"][part]["passed"])
+            unsound = tuple(cell.grade_id for cell in self.unsound)
+            found[part] = Outcome(problem, part, self.seed, best["tests"], best["sandbox"], bool(alone), unsound)
+        return found
 
-    def _reports(self, problem: Problem) -> list[dict]:
-        """One report, or several of which the best counts, part by part."""
+    @property
+    def unsound(self) -> list[Answer]:
+        """The cells that fail at import on their own."""
+        return [cell for cell, report in (self._apart or {}).items() if not importable(report)]
+
+    def _reports(self, problem: Problem) -> tuple[list[dict], dict[Answer, dict]]:
+        """On the cells together, one report at most; and on each of the problem's cells, if that failed."""
         if self._apart is None:
             report = ask(problem, self.whole.source, self.seed, self.seconds)
             if importable(report) or len(self.cells) == 1:
-                return [report]
-            self._apart = {}
+                return [report], {}
+            apart = {}
             for cell in self.cells:
                 alone = assemble([cell], self.module)
                 if not alone.left_out:
-                    self._apart[cell] = ask(problems.get(cell.problem), alone.source, self.seed, self.seconds)
-        sound = [cell for cell, report in self._apart.items() if importable(report)]
-        reports = [report for cell, report in self._apart.items() if cell.problem == problem.id]
-        if sound:  # together, because an answer may call another one
-            reports.insert(0, ask(problem, assemble(sound, self.module).source, self.seed, self.seconds))
-        return reports
+                    apart[cell] = ask(problems.get(cell.problem), alone.source, self.seed, self.seconds)
+            self._apart = apart
+        together = []
+        if sound := [cell for cell in self._apart if cell not in self.unsound]:
+            # An answer may call another one, so those that can be imported are judged together again.
+            together = [ask(problem, assemble(sound, self.module).source, self.seed, self.seconds)]
+        return together, {cell: r for cell, r in self._apart.items() if cell.problem == problem.id}
 
 
 def _unwritten(made: Assembled, problem: Problem) -> bool:
@@ -168,8 +181,8 @@ def ask(problem: Problem, source: str, seed: int, seconds: float) -> dict:
     """The judge's report on a module's text. Raises NotJudged."""
     with tempfile.TemporaryDirectory(prefix="mini-llm-grading-") as folder:
         Path(folder, problem.module).write_text(source, encoding="utf-8", newline="\n")
-        command = [sys.executable, str(ROOT / "judge.py"), str(problem.id), problem.module, "--json", "--seed", str(seed)]
-        said, errors, status = _run(command, folder, seconds)
+        words = [str(problem.id), problem.module, "--json", "--seed", str(seed)]
+        said, errors, status = _run([sys.executable, str(ROOT / "judge.py"), *words], folder, seconds)
     try:
         report = json.loads(said.rstrip().rsplit("\n", 1)[-1])
         if status in (0, 1) and _complete(report, problem, seed):

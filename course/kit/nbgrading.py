@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nbconvert.exporters import NotebookExporter
+from nbconvert.exporters import HTMLExporter, NotebookExporter
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.api import Gradebook
@@ -130,14 +130,15 @@ def _holds_answer(cell: NotebookNode, released: NotebookNode) -> bool:
 class JudgeAnswers(NbGraderPreprocessor):
     """In place of nbgrader's Execute: the judge judges the answer cells; each test cell gets report and score."""
 
-    seconds = Float(600, help="How long the judge may take for one problem before a person has to look.").tag(config=True)
+    seconds = Float(600, help="How long the judge may take for one problem; then a person looks.").tag(config=True)
 
     def preprocess(self, nb, resources):
         seed = self.parent.seed
         marks = {_id(c): c.metadata.get(MARK, {}) for c in nb.cells if _id(c)}
-        trouble = ""
+        trouble = "it gave no report"
+        asked = {about[0] for about in map(grading.part_of, marks) if about}
         try:
-            outcomes = grading.judge_notebook(nb, seed, self.seconds)
+            outcomes = grading.judge_notebook(nb, asked, seed, self.seconds)
         except Exception as e:  # a fault of ours costs nobody points, and stops no batch
             self.log.exception("The judge could not be asked.")
             outcomes, trouble = {}, f"{type(e).__name__}: {e}"
@@ -153,6 +154,8 @@ class JudgeAnswers(NbGraderPreprocessor):
             else:
                 problem, part = problems.get(about[0]), about[1]
                 outcome = outcomes.get(about) or Outcome(problem, part, seed, trouble=trouble)
+                if marks.get(f"answer-{problem.id}-{part}", {}).get("missing"):
+                    outcome = outcome.but(left_out="")  # what was put back is the stub; the notes say so better
                 outcome = outcome.but(notes=_notes(marks, problem.id, part))
                 worth = float(cell.metadata.nbgrader.points)
                 text, points = outcome.report(worth), outcome.points(worth)
@@ -183,6 +186,10 @@ def _notes(marks: dict[str, dict], problem: int, part: str) -> tuple[str, ...]:
     if test.get("missing"):
         said.append("This test cell was missing from the notebook, and was put back.")
     return tuple(said)
+
+
+class FeedbackExporter(HTMLExporter):
+    """nbgrader's feedback page in a template of ours; nbgrader_config.py names it."""
 
 
 class SaveGrades(SaveAutoGrades):

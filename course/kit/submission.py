@@ -56,18 +56,18 @@ def _load(data: bytes):
 
 
 def _cell(raw: dict) -> NotebookNode:
-    """A cell with its id, metadata and pasted pictures where they are valid."""
+    """A cell's source, and of the rest what grading needs: its id, pasted pictures, nbgrader's and our metadata."""
     kind = raw.get("cell_type")
     kind = kind if kind in NEW_CELL else "raw"
     source = raw.get("source", "")
     source = "".join(map(str, source)) if isinstance(source, list) else str(source)
     source = source.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be written to a file
-    metadata = raw.get("metadata") if isinstance(raw.get("metadata"), dict) else {}
-    ours = {k: metadata[k] for k in ("nbgrader", MARK) if k in metadata}
-    whole = {k: raw[k] for k in ("id", "attachments") if k in raw and not (k == "attachments" and kind == "code")}
-    for kept in (whole | {"metadata": metadata}, {"metadata": ours}):
+    metadata = raw.get("metadata")
+    kept = {k: metadata[k] for k in ("nbgrader", MARK) if k in metadata} if isinstance(metadata, dict) else {}
+    cell = NEW_CELL[kind](source, metadata=nbformat.from_dict(kept))
+    for key in ("id", "attachments"):
         try:
-            return NEW_CELL[kind](source, **nbformat.from_dict(kept))
-        except nbformat.ValidationError:
+            cell = NEW_CELL[kind](**cell | {key: nbformat.from_dict(raw[key])})
+        except (KeyError, nbformat.ValidationError):
             continue
-    return NEW_CELL[kind](source)
+    return cell
