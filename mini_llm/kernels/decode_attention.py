@@ -12,7 +12,7 @@ is one part, and costs nothing for what a long one needs. How many parts there a
 import torch
 import torch.nn.functional as F
 
-from mini_llm.kernels.launch import inputs_ready, options, runs_kernels, tl, triton
+from mini_llm.kernels.launch import inputs_ready, interpreted, options, runs_kernels, tl, triton
 from mini_llm.layers import apply_rope, rope_cos_sin
 
 MAX_SPLITS = 16
@@ -36,7 +36,7 @@ class Scratch:
 
 
 def decode_attention(
-    qkv, kv, layer, q_gain, k_gain, eps, rope, inputs, out, scratch, *, splits=None, keys=64, num_warps=4, pdl=False
+    qkv, kv, layer, q_gain, k_gain, eps, rope, inputs, out, scratch, *, splits=1, keys=64, num_warps=4, pdl=False
 ):
     """Compute `decode_attention_plain` of the same arguments into `out` [N, nh * hd] and return it.
 
@@ -49,23 +49,15 @@ def decode_attention(
     N = len(qkv)
     block_size, nkv, hd = k_cache.shape[1:]
     nh = out.shape[1] // hd
-    if splits is None:
-        splits = default_splits(N * nkv)
     _decode_attention[(nkv, splits, N)](
         qkv, k_cache, v_cache, qkv if q_gain is None else q_gain, qkv if k_gain is None else k_gain, rope,
         inputs.positions, inputs.slot_mapping, inputs.seq_lens, inputs.block_table, out,
         scratch.parts, scratch.weights, scratch.tickets, inputs.block_table.stride(0), hd**-0.5, eps,
         NKV=nkv, GROUP=nh // nkv, ROWS=max(16, triton.next_power_of_2(nh // nkv)),
         HD=hd, PADDED_HD=max(16, triton.next_power_of_2(hd)), BLOCK_SIZE=block_size, KEYS=keys, SPLITS=splits,
-        MAX_SPLITS=MAX_SPLITS, NORM=q_gain is not None, UPCAST=not qkv.is_cuda, PDL=pdl, **options(pdl, num_warps),
+        MAX_SPLITS=MAX_SPLITS, NORM=q_gain is not None, UPCAST=interpreted(), PDL=pdl, **options(pdl, num_warps),
     )  # fmt: skip
     return out
-
-
-def default_splits(kv_heads: int) -> int:
-    """For so many KV heads of all rows together: enough programs for a large GPU, and no more."""
-    wanted = max(1, min(256 // kv_heads, MAX_SPLITS))
-    return 1 << (wanted.bit_length() - 1)
 
 
 def decode_attention_plain(qkv, kv, layer, q_gain, k_gain, eps, rope, inputs):

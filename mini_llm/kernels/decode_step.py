@@ -16,7 +16,7 @@ from mini_llm.kernels.decode_attention import Scratch, decode_attention, rope_ta
 from mini_llm.kernels.elementwise import add_rms_norm, silu_mul
 from mini_llm.kernels.launch import has_dependent_launch
 from mini_llm.kernels.products import product
-from mini_llm.kernels.tunings import FUSED_ROWS, tiling_for
+from mini_llm.kernels.tunings import FUSED_ROWS, attention_for, tiling_for
 
 
 @dataclass
@@ -66,7 +66,8 @@ class FinalStep:
         cfg = self.cfg = model.cfg
         weight = model.embed_tokens.weight
         device = weight.device
-        self.kv, self.max_batch, self.fused_rows = kv, max_batch, FUSED_ROWS
+        self.kv, self.max_batch = kv, max_batch
+        self.fused_rows, self.tiling_for, self.attention_for = FUSED_ROWS, tiling_for, attention_for
         self.pdl = has_dependent_launch(device) if pdl is None else pdl
         self.embedding, self.head, self.gain = weight.data, model.lm_head.weight.data, model.norm.weight.data
         self.layers = [LayerWeights.of(layer) for layer in model.layers]
@@ -112,25 +113,26 @@ class FinalStep:
         eps = self.cfg.rms_norm_eps
         pending = None  # what is still to be added to x
         for i, layer in enumerate(self.layers):
-            add_rms_norm(x, pending, layer.input_gain, eps, normed)
+            add_rms_norm(x, pending, layer.input_gain, eps, normed, pdl=self.pdl)
             _matmul(normed, layer.qkv, qkv, layer.qkv_bias)
-            self._attend(i, layer, inputs, N, pdl=False)
+            self._attend(i, layer, inputs, N)
             _matmul(attended, layer.o, delta)
-            add_rms_norm(x, delta, layer.mlp_gain, eps, normed)
+            add_rms_norm(x, delta, layer.mlp_gain, eps, normed, pdl=self.pdl)
             _matmul(normed, layer.gate_up, gate_up)
-            silu_mul(gate_up, activated)
+            silu_mul(gate_up, activated, pdl=self.pdl)
             pending = _matmul(activated, layer.down, delta)
-        add_rms_norm(x, pending, self.gain, eps, normed)
+        add_rms_norm(x, pending, self.gain, eps, normed, pdl=self.pdl)
         return _matmul(normed, self.head, self.logits[:N])
 
-    def _attend(self, i, layer, inputs, N, pdl=None):
+    def _attend(self, i, layer, inputs, N):
+        kv_heads = N * self.cfg.num_key_value_heads
         decode_attention(
             self.qkv[:N], self.kv, i, layer.q_gain, layer.k_gain, self.cfg.rms_norm_eps, self.rope, inputs,
-            self.attended[:N], self.scratch, pdl=self.pdl if pdl is None else pdl,
+            self.attended[:N], self.scratch, pdl=self.pdl, **self.attention_for(kv_heads),
         )  # fmt: skip
 
     def _product(self, x, weight, out, **around):
-        tiling = tiling_for(len(x), out.shape[1], x.shape[1], around.get("gated", False))
+        tiling = self.tiling_for(len(x), out.shape[1], x.shape[1])
         return product(x, weight, out, tiling=tiling, pdl=self.pdl, **around)
 
 

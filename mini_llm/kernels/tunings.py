@@ -1,19 +1,36 @@
-"""Tilings found by `bench/tune_kernels.py`, looked up by shape. Nothing is searched for at run time.
+"""How the kernels are cut on the GPU that the course measured on, found by `bench/tune_kernels.py`.
 
-A search during capture would end up in the graph, and a search before it would cost minutes of every start.
+Nothing is searched for at run time: a search during capture would end up in the graph, and one before it
+would cost every start its time.
 """
 
+from mini_llm.kernels.decode_attention import MAX_SPLITS
 from mini_llm.kernels.products import Tiling, default_tiling
 
-FUSED_ROWS = 16  # batches up to this size run the fused products, larger ones cuBLAS
+FUSED_ROWS = 4  # batches up to this size run the fused products, larger ones cuBLAS
 
-# (outputs, K): rows -> tiling. Entries hold up to that many rows.
-MEASURED: dict[tuple[int, int], dict[int, Tiling]] = {}
+# The products of Qwen3-0.6B by (outputs, K): up to so many rows -> tiling. NVIDIA H200, torch 2.11, Triton 3.6.
+MEASURED: dict[tuple[int, int], dict[int, Tiling]] = {
+    (4096, 1024): {4: Tiling(4, 1)},  # qkv
+    (1024, 2048): {4: Tiling(2, 4)},  # o
+    (3072, 1024): {4: Tiling(2, 1)},  # gate and up
+    (1024, 3072): {1: Tiling(4, 4), 4: Tiling(4, 8)},  # down
+    (151936, 1024): {1: Tiling(4, 4), 4: Tiling(8, 2)},  # output layer
+}
 
 
-def tiling_for(M: int, N: int, K: int, gated: bool = False) -> Tiling:
-    """For a product of M rows with N outputs (gated: N pairs of them) and sums over K."""
+def tiling_for(M: int, N: int, K: int) -> Tiling:
+    """For a product of M rows with N outputs (pairs of outputs where it is gated) and sums over K."""
     for rows, tiling in MEASURED.get((N, K), {}).items():
         if M <= rows:
             return tiling
-    return default_tiling(M)
+    return default_tiling(K)
+
+
+def attention_for(kv_heads: int) -> dict:
+    """How attention is cut, for so many KV heads of all requests together: see `decode_attention`.
+
+    Keys are split until there are enough programs for a large GPU, and no more.
+    """
+    splits = max(1, min(MAX_SPLITS, 256 // kv_heads))
+    return {"splits": 1 << (splits.bit_length() - 1), "keys": 64, "num_warps": 8}
