@@ -40,6 +40,8 @@ _HOMES = {
     "CaptureError": "capture_rules",
     "opaque": "tape",
     "BucketRunner": "bucket_runner",
+    "split_at": "piecewise",
+    "PiecewiseRunner": "piecewise",
 }
 __all__ = sorted(_HOMES)
 
