@@ -37,12 +37,17 @@ def product(x, weight, out, *, gain=None, eps=0.0, bias=None, gated=False, resid
     M, K = x.shape
     N = out.shape[1]
     tiling = tiling or default_tiling(K)
+    pairs = {x.dtype, weight.dtype, x.dtype if gain is None else gain.dtype} == {torch.bfloat16} and K % 2 == 0
     # a pointer that a flag switches off is never read: anything serves
     gain_or_x, bias_or_x, residual_or_x = (x if each is None else each for each in (gain, bias, residual))
+    mean = 1 / K
+    if pairs:
+        x, weight, gain_or_x = (each.view(torch.int32) for each in (x, weight, gain_or_x))
+        K //= 2
     _product[(triton.cdiv(N, tiling.block_n),)](
-        x, weight, gain_or_x, bias_or_x, residual_or_x, out, eps, N,
+        x, weight, gain_or_x, bias_or_x, residual_or_x, out, eps, N, mean,
         K=K, BLOCK_K=triton.next_power_of_2(K), M=M, BLOCK_N=tiling.block_n,
-        NORM=gain is not None, BIAS=bias is not None, GATED=gated, ADD=residual is not None, PDL=pdl,
+        PAIRS=pairs, NORM=gain is not None, BIAS=bias is not None, GATED=gated, ADD=residual is not None, PDL=pdl,
         **options(pdl, tiling.num_warps),
     )  # fmt: skip
     return out
@@ -72,40 +77,53 @@ def default_tiling(K: int) -> Tiling:
 
 
 @triton.jit
+def _fp32(x, PAIRS: tl.constexpr):
+    """x as fp32; where PAIRS, the two bf16 in each word of x, in order, which makes its last dimension twice as long.
+
+    A bf16 is the upper half of an fp32: one shift, one mask. Converted one by one they cost twice as much.
+    """
+    if PAIRS:
+        low, high = x << 16, x & -65536
+        return tl.interleave(low.to(tl.float32, bitcast=True), high.to(tl.float32, bitcast=True))
+    else:
+        return x.to(tl.float32)
+
+
+@triton.jit
 def _product(
-    x_ptr, weight_ptr, gain_ptr, bias_ptr, residual_ptr, out_ptr, eps, N,
-    K: tl.constexpr, BLOCK_K: tl.constexpr, M: tl.constexpr, BLOCK_N: tl.constexpr,
+    x_ptr, weight_ptr, gain_ptr, bias_ptr, residual_ptr, out_ptr, eps, N, mean,
+    K: tl.constexpr, BLOCK_K: tl.constexpr, M: tl.constexpr, BLOCK_N: tl.constexpr, PAIRS: tl.constexpr,
     NORM: tl.constexpr, BIAS: tl.constexpr, GATED: tl.constexpr, ADD: tl.constexpr, PDL: tl.constexpr,
 ):  # fmt: skip
-    """BLOCK_N outputs of all M rows. BLOCK_K is K, rounded up to a power of two."""
+    """BLOCK_N outputs of all M rows. K counts words, of two bf16 where PAIRS; BLOCK_K is a power of two."""
     n = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
     k = tl.arange(0, BLOCK_K)
     is_n, is_k = n < N, k < K
     # All the weights at once: as many bytes on their way as there can be, and before x is needed.
     here = is_n[:, None] & is_k
-    weight = tl.load(weight_ptr + n.to(tl.int64)[:, None] * K + k, mask=here, other=0.0)
+    weight = tl.load(weight_ptr + n.to(tl.int64)[:, None] * K + k, mask=here, other=0)
     if GATED:
-        up_weight = tl.load(weight_ptr + (N + n).to(tl.int64)[:, None] * K + k, mask=here, other=0.0)
+        up_weight = tl.load(weight_ptr + (N + n).to(tl.int64)[:, None] * K + k, mask=here, other=0)
     if NORM:
-        gain = tl.load(gain_ptr + k, mask=is_k, other=0.0).to(tl.float32)
+        gain = tl.load(gain_ptr + k, mask=is_k, other=0)
     if BIAS:
-        bias = tl.load(bias_ptr + n, mask=is_n, other=0.0).to(tl.float32)
+        bias = tl.load(bias_ptr + n, mask=is_n, other=0).to(tl.float32)
     inputs_ready(PDL)
 
     for m in tl.static_range(M):
-        x = tl.load(x_ptr + m * K + k, mask=is_k, other=0.0).to(tl.float32)
+        x = _fp32(tl.load(x_ptr + m * K + k, mask=is_k, other=0), PAIRS)
         if ADD:
-            residual = tl.load(residual_ptr + m * N + n, mask=is_n, other=0.0).to(tl.float32)
+            residual = tl.load(residual_ptr + m * N + n, mask=is_n, other=0).to(tl.float32)
         if NORM:
-            scale = tl.rsqrt(tl.sum(x * x) / K + eps)
-            x = x * gain
-        y = tl.sum(weight.to(tl.float32) * x, 1)
+            scale = tl.rsqrt(tl.sum(x * x) * mean + eps)
+            x = x * _fp32(gain, PAIRS)
+        y = tl.sum(_fp32(weight, PAIRS) * x, 1)
         if NORM:
             y = y * scale
         if BIAS:
             y += bias
         if GATED:
-            up = tl.sum(up_weight.to(tl.float32) * x, 1)
+            up = tl.sum(_fp32(up_weight, PAIRS) * x, 1)
             if NORM:
                 up = up * scale
             y = y / (1 + tl.exp(-y)) * up
