@@ -63,8 +63,8 @@ class TapePool:
             block = torch.empty(-(-nbytes // 512) * 512, dtype=torch.uint8)
             self._blocks[block.data_ptr()] = block
         # The storage keeps `loan` alive, so the end of `loan` is the end of the last tensor on the block.
+        # Until then `finalize` keeps the block: a tensor may outlive the pool.
         loan = (ctypes.c_char * len(block)).from_address(block.data_ptr())
-        loan.block = block  # a tensor may outlive the pool
         weakref.finalize(loan, TapePool._take_back, weakref.ref(self), block)
         return torch.frombuffer(loan, dtype=torch.uint8).untyped_storage()
 

@@ -104,6 +104,9 @@ def check_nothing_captured_yet(device):
     batch = decode_batch(3)
     assert t.runner.run(batch).tolist() == everything(batch)
     assert not t.runner.can_run(batch)
+    weight = torch.ones(1, requires_grad=True, device=device)
+    t = toy(device, lambda inputs: inputs.input_ids[inputs.logits_indices] * weight, captured=False)
+    assert not t.runner.run(batch).requires_grad
 
 
 def check_mixed_batches_stay_off_uniform_graphs(device):
@@ -145,9 +148,9 @@ def check_results_can_be_kept(device):
 def check_sizes_above_the_buffers(device):
     for sizes in ([1, 65], [1, 33]):
         with pytest.raises(ValueError, match="more than the buffers hold"):
-            toy(device, max_reqs=32, sizes=sizes)
+            toy(device, max_reqs=32, sizes=sizes, captured=False)
     with pytest.raises(ValueError, match="not whole requests of 3 tokens"):
-        toy(device, query_len=3, sizes=[3, 8])
+        toy(device, query_len=3, sizes=[3, 8], captured=False)
 
 
 def check_tables_wider_than_the_buffers(device):
@@ -297,6 +300,7 @@ def check_capturing_again_leaves_the_cache_alone(device):
     run_both(p, [([4], 3, p.tables[r], True) for r in range(5)])
     before = [part.clone() for part in (*p.kv.k, *p.kv.v)]
     p.runner.capture(warmup=1)
+    assert p.runner.buffers.view(8, 8, True).slot_mapping.eq(-1).all()
     assert all(torch.equal(a, b) for a, b in zip(before, (*p.kv.k, *p.kv.v), strict=True))
     run_both(p, [([5], 4, p.tables[r], True) for r in range(5)])
 

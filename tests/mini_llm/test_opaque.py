@@ -1,11 +1,13 @@
 """Compiled code on the tape: it really runs at each replay, as one operator."""
 
+import inspect
+
 import pytest
 import torch
 from test_tape import recorded
 
 from mini_llm.graphs import capture
-from mini_llm.tape import opaque
+from mini_llm.tape import Tape, opaque
 
 
 @pytest.fixture
@@ -91,11 +93,19 @@ def test_inductors_own_code_runs_on_the_tape():
         assert len(runs) == before + 1
 
 
+def test_calls_outside_a_recording_leave_nothing_behind():
+    fast = opaque(lambda x: x + 1)
+    for _ in range(3):
+        assert fast(torch.ones(3)).tolist() == [2, 2, 2]
+    assert inspect.getclosurevars(fast).nonlocals["calls"] == []
+
+
 def test_a_piece_that_fails_leaves_the_tape_usable(compiled):
     def broken(x):
         raise ZeroDivisionError("mine")
 
     with pytest.raises(ZeroDivisionError):
         capture(opaque(broken), torch.ones(3), warmup=0)
+    assert not Tape.recording
     fast = opaque(compiled(lambda x: x + 1))
     assert capture(fast, torch.ones(3)).replay().tolist() == [2, 2, 2]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from mini_llm.capture_rules import CaptureError
+from mini_llm.capture_rules import HOST_VALUE, CaptureError, broken_rule
 from mini_llm.graphs import capture
 from mini_llm.tape import Tape, TapePool, opaque
 
@@ -88,6 +88,23 @@ def test_memory_of_what_the_step_dropped_is_used_again():
         return torch.stack(kept).sum(0)
 
     assert capture(hoarding, x, warmup=0).pool.nbytes > 100 * 4000
+
+
+def test_a_small_tensor_does_not_sit_on_a_huge_block():
+    def step(x):
+        large = x * 2
+        del large
+        small = x[:8] + 1
+        return small, x * 3
+
+    x = torch.ones(100_000)
+    assert capture(step, x, warmup=0).pool.nbytes < 1.5 * 400_000
+
+
+def test_an_output_is_garbage_until_the_first_replay():
+    graph = capture(lambda x: (x + 1, x.long() + 1), torch.ones(3))
+    assert graph.output[0].isnan().all() and graph.output[1].eq(-1).all()
+    assert [part.tolist() for part in graph.replay()] == [[2, 2, 2], [2, 2, 2]]
 
 
 def test_a_tensor_that_someone_holds_keeps_its_memory():
@@ -228,7 +245,7 @@ TAPE_ONLY = {
     "torch.linalg.inv": lambda x: torch.linalg.inv(torch.outer(x, x) + torch.eye(4)),
     "Tensor.new_tensor": lambda x: x.new_tensor([1.0]),
     "torch.as_tensor": lambda x: torch.as_tensor([1.0]),
-    "aten::lift_fresh": lambda x: torch.from_numpy(np.ones(3)),
+    "aten::lift_fresh": lambda x: x.abs() + torch.from_numpy(np.ones(4)),
     "Tensor.__getitem__": lambda x: x[[0, 1]],
     "torch.rand": lambda x: torch.rand(2, generator=torch.Generator()),
     "torch.argwhere": lambda x: torch.argwhere(x),
@@ -241,6 +258,16 @@ def test_more_host_reads_are_refused_by_name(operator):
     with pytest.raises(CaptureError) as refused:
         capture(TAPE_ONLY[operator], torch.arange(4.0) + 1, warmup=0)
     assert refused.value.operator == operator
+
+
+def test_a_copy_to_or_from_the_host_is_a_host_read():
+    """Known by the devices, so only a GPU shows it in earnest; meta stands for one here."""
+    there, here = torch.ones(3, device="meta"), torch.ones(3)
+    copy, to = torch.ops.aten.copy_.default, torch.ops.aten._to_copy.default
+    assert broken_rule(copy, (there, here), {}) == broken_rule(copy, (here, there), {}) == HOST_VALUE
+    assert broken_rule(to, (there,), {"device": torch.device("cpu")}) == HOST_VALUE
+    assert broken_rule(to, (here,), {"dtype": torch.float64}) is None
+    assert broken_rule(copy, (there, torch.tensor(1.0)), {}) is None  # a number, passed with the kernel
 
 
 @pytest.mark.parametrize("index", [[0, 2], torch.tensor([0, 2]), torch.tensor([True, False, True]), (0, [0])])

@@ -249,7 +249,9 @@ def test_a_whole_layer_is_captured(device):
 def test_a_captured_step_takes_new_tensors(device):
     """And gives results to keep."""
     step = CapturedStep(lambda x, y: (x + y, x * y), numbers(device, 1, 2), numbers(device, 3, 4))
-    x = numbers(device, 5, 6)
+    example, x = numbers(device, 1, 1), numbers(device, 5, 6)
+    CapturedStep(torch.neg, example)(x)
+    assert example.tolist() == [1, 1]
     first = step(x, numbers(device, 1, 1))
     second = step(numbers(device, 0, 0), numbers(device, 2, 2))
     assert [part.tolist() for part in first] == [[6, 7], [5, 6]]
