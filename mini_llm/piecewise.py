@@ -150,7 +150,7 @@ class SplitStep:
             if piece.splits:
                 # The operator was for the tracer. The function behind it costs less, and its kernels can be captured.
                 call = next(node for node in piece.module.graph.nodes if node.target is ATTENTION)
-                call.target = attend
+                call.target = _attend_as_traced
                 piece.module.recompile()
             else:
                 self.pieces[i] = replace(piece, run=self.faster(piece))
@@ -171,6 +171,11 @@ class SplitStep:
             for name in piece.last_uses:
                 del values[name]
         return self.head(values[self.result][inputs.logits_indices])
+
+
+def _attend_as_traced(q, k, v, layer: int) -> torch.Tensor:
+    # A piece was traced for the strides that the operator promises; backends may answer in others.
+    return attend(q, k, v, layer).contiguous()
 
 
 def split_step(model) -> SplitStep:
