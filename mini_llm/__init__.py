@@ -40,6 +40,8 @@ _HOMES = {
     "CaptureError": "capture_rules",
     "opaque": "tape",
     "BucketRunner": "bucket_runner",
+    "SamplingParams": "sampling",
+    "LLM": "engine",
     "split_at": "piecewise",
     "PiecewiseRunner": "piecewise",
 }
