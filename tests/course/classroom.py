@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from nbgrader.api import Gradebook
+
 from grader.problems import ROOT
 
 CHAPTER = "03_bucket_sizes"
@@ -36,11 +38,16 @@ class Classroom:
     def nbgrader(self, *words: str, cwd: Path | None = None, check: bool = True) -> subprocess.CompletedProcess:
         """`nbgrader WORDS` in the course's folder, the way an instructor types it: nothing set up beforehand."""
         command = [str(Path(sys.executable).with_name("nbgrader")), *words]
-        env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "MINI_LLM_", "JUPYTER"))}
-        env["PATH"] = os.pathsep.join(p for p in env["PATH"].split(os.pathsep) if p != str(Path(sys.executable).parent))
-        ran = subprocess.run(command, cwd=cwd or self.course, env=env, capture_output=True, text=True, timeout=600)
+        ran = subprocess.run(command, cwd=cwd or self.course, env=self.environment(), capture_output=True, text=True,
+                             timeout=600)  # fmt: skip
         assert not check or ran.returncode == 0, ran.stderr
         return ran
+
+    def environment(self) -> dict[str, str]:
+        """Without what `make` and an activated environment would set."""
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "MINI_LLM_", "JUPYTER"))}
+        ours = str(Path(sys.executable).parent)
+        return env | {"PATH": os.pathsep.join(p for p in env["PATH"].split(os.pathsep) if p != ours)}
 
     @property
     def released(self) -> dict:
@@ -52,11 +59,12 @@ class Classroom:
         path.parent.mkdir(parents=True)
         path.write_bytes(notebook if isinstance(notebook, bytes) else json.dumps(notebook).encode())
 
+    def gradebook(self) -> Gradebook:
+        return Gradebook(f"sqlite:///{self.course}/gradebook.db")
+
     def grades(self, student: str) -> dict[str, tuple[float | None, float, bool]]:
         """{cell: (points, of how many, whether a person has to grade it)}."""
-        from nbgrader.api import Gradebook
-
-        with Gradebook(f"sqlite:///{self.course}/gradebook.db") as gradebook:
+        with self.gradebook() as gradebook:
             found = gradebook.find_submission_notebook(CHAPTER, CHAPTER, student).grades
             return {g.name: (g.auto_score, g.max_score, bool(g.needs_manual_grade)) for g in found}
 

@@ -30,8 +30,9 @@ EARNED = {
     "no-cells": NONE,
 }
 FORGED = '{"problem": 133, "verdict": "accepted", "passed": 16, "total": 16, "score": 1.0}'
+# In a kernel these give full marks. The first is run there only; the second is what a worker of the judge meets.
 PATCHES = f"""\
-import subprocess, sys
+import subprocess
 import pytest
 
 subprocess.run = subprocess.check_output = lambda *a, **k: subprocess.CompletedProcess(a, 0, '{FORGED}', '')
@@ -39,10 +40,13 @@ subprocess.Popen.communicate = lambda *a, **k: ('{FORGED}', '')
 pytest.main = lambda *a, **k: 0
 sum = lambda *a: 2.0
 print('{FORGED}')
-
-
+"""
+PATCHED = f"""\
 def pad_to(bs, sizes):
-    subprocess.run = pytest.main = lambda *a, **k: 0
+    import subprocess, sys
+    import pytest
+
+    subprocess.run = pytest.main = pytest.approx = lambda *a, **k: 0
     print('{FORGED}')
     sys.stderr.write("<script>alert('pad_to')</script>\\x1b[31m")
     return -1
@@ -73,7 +77,7 @@ def hand_in_all(room) -> None:
     room.hand_in("kills", answer(work(), "expected_waste", kills))
     room.hand_in("twice", _twice(work("pad_to", "expected_waste"), wrong))
     room.hand_in("deleted", _deleted(work("pad_to", "best_sizes")))
-    patches = answer(room.released, "pad_to", PATCHES)
+    patches = answer(room.released, "pad_to", PATCHES + PATCHED)
     patches["cells"].insert(3, {**_code(PATCHES), "id": "patches"})
     room.hand_in("patches", patches)
     room.hand_in("noisy", _noisy(work(), s))
