@@ -20,14 +20,16 @@ from grader import problems
 from grader.cells import GRADE_ID, Answer, Assembled, answers, assemble
 from grader.growth import read_cell
 from grader.layers import STRONG, SandboxError
-from grader.pieces import binding, split
+from grader.pieces import IMPORTS, binding, split
 from grader.problems import ROOT, Problem
 from grader.stubs import is_stub
 from kit.outcome import Outcome
 
 SEED_FILE = "grading_seed.json"
 NO_IMPORT = ("import error", "timeout", "crashed", "memory")  # what all tests get when a file cannot be imported
-MOST = 32 << 10  # characters of an answer cell: the course's longest answers have a tenth of it
+# Of one answer cell, so that reading it takes no time that matters; the course's own have a tenth of these.
+MOST = 16 << 10  # characters
+MOST_IMPORTS = 100
 
 
 class Refused(Exception):
@@ -107,9 +109,12 @@ def _unreadable(answer: Answer) -> str:
     if len(answer.source) > MOST:
         return f"it is longer than {MOST >> 10} KiB"
     try:
-        read_cell(answer.source)
+        imports = [n for p in read_cell(answer.source).definitions for n in p.nodes if isinstance(n, IMPORTS)]
+        if sum(len(node.names) for node in imports) > MOST_IMPORTS:
+            return f"it imports more than {MOST_IMPORTS} names"
+        assemble([answer], answer.module)
     except (SyntaxError, ValueError):
-        pass  # `assemble` says it, with the line
+        pass  # a reason that names the line comes from the whole
     except (RecursionError, MemoryError):
         return "it is nested too deeply to be read as Python"
     return ""

@@ -87,8 +87,9 @@ def assemble(cells: Iterable[Answer], module: str) -> Assembled:
         except Untouched:
             left_out.append((answer.grade_id, "it still holds the stub"))
         except SyntaxError as e:
-            left_out.append((answer.grade_id, f"line {e.lineno} is no valid Python ({e.msg})"))
-        except ValueError as e:  # a null byte, for one
+            where = f"line {e.lineno}" if e.lineno else "it"  # a null byte has no line
+            left_out.append((answer.grade_id, f"{where} is no valid Python ({e.msg})"))
+        except ValueError as e:  # half of a surrogate pair, for one
             left_out.append((answer.grade_id, f"it cannot be read as Python ({e})"))
         except Refusal as e:
             left_out.append((answer.grade_id, str(e)))

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 from classroom import CHAPTER, Classroom, cell_of, id_of
@@ -190,6 +191,40 @@ def test_a_damaged_seed_is_not_drawn_again(tmp_path):
     (tmp_path / grading.SEED_FILE).write_text("{")
     with pytest.raises(grading.Refused, match="holds no seed"):
         grading.class_seed(tmp_path)
+
+
+HEAVY = {
+    "longer than 16 KiB": "'" + "a" * (16 << 10) + "'",
+    "imports more than 100 names": "import " + ", ".join(f"a{i}" for i in range(2000)),
+    "nested too deeply": "if 1:\n    x = 1\n" + "elif 1:\n    x = 1\n" * 700,
+    "null bytes": "'\0'",
+}
+
+
+@pytest.mark.parametrize("why", HEAVY)
+def test_a_cell_that_is_no_answer_costs_its_own_part_and_no_time(why, monkeypatch):
+    def cell(part, source):
+        about = {"grade_id": f"answer-133-{part}"}
+        return {"cell_type": "code", "metadata": {"nbgrader": about}, "source": f"%%grow mini_llm/buckets.py\n{source}"}
+
+    judged = []
+    monkeypatch.setattr(grading, "ask", lambda problem, source, *_: judged.append(source) or made_up(problem))
+    cells = [cell("pad_to", f"{HEAVY[why]}\n{GOOD}"), cell("expected_waste", GOOD.replace("pad_to", "expected_waste"))]
+    started = time.monotonic()
+    outcomes = grading.judge_notebook({"cells": cells}, {133}, seed=1)
+    assert time.monotonic() - started < 2
+    assert why in outcomes[133, "pad_to"].left_out and not outcomes[133, "expected_waste"].left_out
+    assert len(judged) == 1 and "return None" in judged[0] and "grown in chapter 3: pad_to" in judged[0]
+
+
+GOOD = "def pad_to(bs, sizes):\n    return None\n"
+
+
+def made_up(problem) -> dict:
+    """A report in which every test passed."""
+    tests = [{"part": name, "outcome": "passed"} for name, part in problem.parts.items() for _ in range(part.tests)]
+    parts = {name: {"passed": part.tests, "total": part.tests} for name, part in problem.parts.items()}
+    return {"tests": tests, "parts": parts, "sandbox": ["process", "bubblewrap"]}
 
 
 @pytest.mark.parametrize("data", [b"", b"[" * 100_000, b"\x00", b"null", b'{"cells": {}}', b'{"worksheets": []}'])
