@@ -116,7 +116,8 @@ def under(rules: OperatorRules):
     """Within this, `rules` see every operator and every Python function of this thread.
 
     Compiled functions run eager, and say so to nobody. Left alone, the compiler would do the same on seeing
-    a dispatch mode, but would also give the function up: its compiled code would never run again.
+    a dispatch mode, but would also give the function up: its compiled code would never run again
+    (pytorch 190286).
     """
     # whoever has compiled a function has imported the compiler, which takes seconds
     compiler = torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext()

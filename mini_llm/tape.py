@@ -11,9 +11,10 @@ the very same memory. So the rules are those of CUDA graphs, and so are the symp
 - random operators draw new numbers at each replay.
 
 Limits: what calls no operator is not recorded (a Triton kernel has to be wrapped in one), and compiled code
-runs as if it were not compiled, unless `opaque` makes it one operator. Tensors on a CPU
-are host and device at once, so a copy from one to the other goes unnoticed, `.to("cpu")` too. Every tensor
-that a tape reads stays alive, where a CUDA graph would read freed memory.
+runs as if it were not compiled, unless `opaque` makes it one operator. Tensors on a CPU are host and device
+at once, so a copy from one to the other goes unnoticed, `.to("cpu")` too. Every tensor that a tape reads
+stays alive, where a CUDA graph would read freed memory. To put back what a step changed in place, a
+recording copies the whole memory behind it, a KV cache too.
 """
 
 import ctypes

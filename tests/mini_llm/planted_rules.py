@@ -170,6 +170,6 @@ def compiled_code_survives(device):
     assert len(runs) == 2
 
 
-@fault("compiled code is given up", compiled_code_survives)
+@fault("pytorch 190286: compiled code is given up", compiled_code_survives)
 def _(monkeypatch):
     monkeypatch.setattr(torch.compiler, "set_stance", lambda stance: nullcontext())
