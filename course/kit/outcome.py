@@ -11,7 +11,7 @@ from grader.report import printable
 from kit.judging import NOT_RUN, PASSED
 from kit.report import rows, rule
 
-WIDTH = 84  # of a value in the report; the feedback page shows 104 characters in a line
+WIDTH = 82  # of a value in the report; the feedback page shows 104 characters in a line
 SHOWN = 3  # failing tests of a part that are shown in full
 MARK = {PASSED: "✓", NOT_RUN: "·"}
 
@@ -66,7 +66,7 @@ class Outcome:
         lines = [f"{head}, {self.passed} of {total} tests passed", "", *self._remarks(), *map(_line, self.own)]
         failures = [t for t in self.own if t["outcome"] not in MARK and not _skipped(t)]
         if self.own and all(map(_skipped, self.own)):  # why stands with another part's test, which came first
-            failures = [{**t, "rule": "importing the answers"} for t in self.tests if not _skipped(t)][:1]
+            failures = [{**t, "rule": "The answers could not be imported."} for t in self.tests if not _skipped(t)][:1]
         for test in failures[:SHOWN]:
             lines += ["", f"✗ {rule(test)}", *_details(test)]
         if len(failures) > SHOWN:
@@ -99,8 +99,9 @@ def _details(test: dict) -> list[str]:
     """What a failing test has to say, labels in one column; long lines go on under their first."""
     found = []
     for label, text, _ in rows(test):
-        lines = [piece for line in printable(text, 1600).split("\n") for piece in _wrapped(line)]
-        found += [f"    {head:<16}{line}" for head, line in zip([label, *[""] * len(lines)], lines, strict=False)]
+        shown = printable(text, 600 if label == "your code printed" else 1600)
+        lines = [piece for line in shown.split("\n") for piece in _wrapped(line)]
+        found += [f"    {head:<18}{line}" for head, line in zip([label, *[""] * len(lines)], lines, strict=False)]
     return found
 
 
