@@ -40,6 +40,7 @@ class EngineConfig:
     cudagraph_mode: CUDAGraphMode | str | None = None
     capture_sizes: Sequence[int] | None = None
     attention: str | None = None  # the backend's name
+    decode_kernels: bool | None = None  # decode graphs of the final rung; by default with fusions, on a GPU
     max_num_seqs: int = 256
     max_num_batched_tokens: int = 8192
     max_model_len: int | None = None  # tokens of a request, answer included
@@ -122,7 +123,7 @@ class LLM:
         dispatcher = CudagraphDispatcher(mode, optimization.capture_sizes, config.max_num_seqs, config.query_len)
         width = -(-self.max_model_len // config.block_size)
         buffers = StepBuffers(config.max_num_batched_tokens, config.max_num_seqs, width, self.device)
-        decode_step = self._decode_step(dispatcher) if optimization.fusions and on_gpu else None
+        decode_step = self._decode_step(dispatcher, optimization.fusions and on_gpu)
         return Executor(self.model, backend, buffers, dispatcher, self._step(optimization, mode), decode_step)
 
     def _step(self, optimization, mode):
@@ -133,12 +134,15 @@ class LLM:
             return split_step(self.model)
         return None
 
-    def _decode_step(self, dispatcher: CudagraphDispatcher):
-        """The kernels of the final rung, if there is a graph of decode steps to put them into."""
+    def _decode_step(self, dispatcher: CudagraphDispatcher, by_default: bool):
+        """The kernels of the final rung, if they are wanted and there is a decode graph to put them into."""
         from mini_llm.kernels import why_no_triton
 
+        wanted = self.config.decode_kernels
         sizes = [key.num_tokens for key in dispatcher.keys[CUDAGraphMode.FULL] if key.uniform]
-        if not sizes or dispatcher.query_len > 1 or why_no_triton():
+        if wanted is False or not sizes or dispatcher.query_len > 1:
+            return None
+        if wanted is None and (not by_default or why_no_triton()):
             return None
         from mini_llm.kernels.decode_step import FinalStep
 
