@@ -9,7 +9,7 @@ from grader import problems
 from grader.cells import differences
 from grader.problems import Problem
 from kit.judging import Report, hints_for, judge_later, judge_now
-from kit.report import as_html, as_text
+from kit.report import as_html, as_text, last_time
 from kit.theme import CSS
 
 
@@ -74,7 +74,8 @@ class Panel(Shown):
         wide = w.Layout(width="auto", min_width="7rem")
         self.button = w.Button(description="Judge", tooltip=title, button_style="primary", layout=wide)
         self.button.on_click(lambda _: self.click())
-        self.status, self.warning, self.result = w.HTML(), w.HTML(), w.HTML()
+        self.status, self.warning = w.HTML(), w.HTML()
+        self.result = w.HTML(last_time(self.problem, self.part))  # a notebook opened again knows where it was
         row = [self.button]
         self.hints = hints_for(self.problem, self.part)
         self.hints_shown = 0

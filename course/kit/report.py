@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
+import time
 
+from grader import progress
 from grader.problems import Problem
 from kit.judging import NOT_RUN, PASSED, Report, command
 
@@ -74,6 +76,29 @@ def as_html(problem: Problem, part: str | None, report: Report) -> str:
             f"<code>{html.escape(again(problem, part, report))}</code></p>"
         )
     return f'<div role="status">{head}<ul class="kit-tests">{tests}</ul>{details}</div>'
+
+
+def last_time(problem: Problem, part: str | None) -> str:
+    """What the judge said last of this part, or of every part, for a panel that has not judged; else ''."""
+    kept = progress.read()
+    found = [progress.last(problem, p, kept) for p in ([part] if part else problem.parts)]
+    if not all(found):
+        return ""
+    accepted, current = all(p["accepted"] for p in found), all(p["current"] for p in found)
+    kind = "none" if not current else "good" if accepted else "bad"
+    verdict = f"{'✓ ' * accepted}accepted" if accepted else "✗ not accepted"
+    passed, total = sum(p["passed"] for p in found), sum(p["total"] for p in found)
+    facts = f"{passed} of {total} tests, judged {when(max(p['at'] for p in found))}"
+    facts += "" if current else "; the file has changed since: judge again"
+    badge = f'<span class="kit-badge {kind}">{verdict}</span><span class="kit-soft">{facts}</span>'
+    return f'<div class="kit-box"><div class="kit-head">{badge}</div></div>'
+
+
+def when(seconds: float) -> str:
+    """A moment as people say it: the time, with the date when that is not today."""
+    moment = time.localtime(seconds)
+    today = moment[:3] == time.localtime()[:3]
+    return time.strftime("at %H:%M:%S" if today else "on %Y-%m-%d at %H:%M:%S", moment)
 
 
 def _test(test: dict) -> str:

@@ -6,7 +6,7 @@ import time
 import pytest
 
 import kit
-from grader import problems
+from grader import problems, progress
 from grader.problems import ProblemError
 from kit import judging, panel
 from kit.judging import Report, hints_for, judge_now
@@ -101,6 +101,18 @@ def test_it_warns_before_and_after_when_cell_and_file_differ(widget, monkeypatch
     assert "pad_to: &lt;differs&gt;" in made.warning.value and "best_sizes" not in made.warning.value
     finish(Report({**DATA, "notes": ["pad_to: <differs>"]}))
     assert made.warning.value.count("differs") == 1
+
+
+def test_a_panel_made_again_shows_the_last_verdict_and_whether_the_file_is_another_now(ws):
+    file = ws / "mini_llm" / "buckets.py"
+    assert kit.judge(133, "pad_to").result.value == ""
+    progress.record(PROBLEM, {"pad_to": (4, 4), "best_sizes": (1, 7)}, file.read_bytes())
+    page = kit.judge(133, "pad_to").result.value
+    assert "✓ accepted" in page and "4 of 4 tests, judged at " in page and "judge again" not in page
+    assert "✗ not accepted" in kit.judge(133, "best_sizes").result.value
+    assert kit.judge(133).result.value == ""  # one part was never judged
+    file.write_text(file.read_text().replace("def pad_to(", "def pad_to(x=1, "))
+    assert "the file has changed since: judge again" in kit.judge(133, "pad_to").result.value
 
 
 def test_hints_come_one_by_one_for_the_part():
