@@ -42,7 +42,7 @@ from mini_llm.attention import attention_backend, forward_context
 from mini_llm.batch import StepBuffers
 from mini_llm.dispatch import CudagraphDispatcher, CUDAGraphMode
 from mini_llm.engine import LLM
-from mini_llm.executor import FULL, PIECEWISE, Executor
+from mini_llm.executor import PIECEWISE, Executor
 from mini_llm.kernels import why_no_triton
 from mini_llm.kernels.decode_step import FinalStep
 from mini_llm.sampling import SamplingParams
@@ -251,7 +251,11 @@ def main(argv: list[str] | None = None) -> None:
                 if time.time() > deadline:
                     failures.append(f"{what}: no time left")
                     continue
-                row = attempt(what, lambda n=name, s=size, c=context: measure(ladder, n, s, c, copy, expected), failures)
+
+                def measured(name=name, size=size, context=context):
+                    return measure(ladder, name, size, context, copy, expected)
+
+                row = attempt(what, measured, failures)
                 if row:
                     rows.append(row)
                     print(f"  {what}: {row['ms']:.4f} ms, {row['kernels']} kernels, {row['x_floor']:.2f} x floor",

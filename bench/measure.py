@@ -107,7 +107,8 @@ def attempt(what: str, fn, failures: list[str]):
         return fn()
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
-        failures.append(f"{what}: {type(error).__name__}: {str(error)[:300]} ({Path(last.filename).name}:{last.lineno})")
+        place = f"{Path(last.filename).name}:{last.lineno}"
+        failures.append(f"{what}: {type(error).__name__}: {str(error)[:300]} ({place})")
         print(f"  failed: {failures[-1]}", flush=True)
         return None
     finally:

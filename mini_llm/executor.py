@@ -7,7 +7,7 @@ where attention can be captured for any batch, of every batch. All share buffers
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import torch
@@ -15,7 +15,7 @@ import torch
 from mini_llm.attention import AttentionBackend, forward_context
 from mini_llm.batch import BatchInput, StepBuffers, StepInputs, build_batch
 from mini_llm.bucket_runner import BucketRunner, memory_left
-from mini_llm.dispatch import CudagraphDispatcher, CUDAGraphMode
+from mini_llm.dispatch import BatchDescriptor, CudagraphDispatcher, CUDAGraphMode
 from mini_llm.paged import PagedKVCache
 from mini_llm.piecewise import PiecewiseRunner
 from mini_llm.step import hidden_states, logits
@@ -111,17 +111,16 @@ class Executor:
 
     @torch.no_grad()
     def bytes_to_reserve(self) -> int:
-        """Memory that steps and graphs will need besides weights and cache: measured, since guesses run out (vllm 57475).
+        """Memory that steps and graphs will need besides weights and cache.
 
-        Runs the largest eager step, and captures the largest size of each kind, with the cache in use, which may
-        be of two blocks: nothing but the null block is touched. The graphs are given up again.
+        Measured, since with a guess that is too low the capture runs out of memory (vllm 57475). Runs the
+        largest eager step, and captures the largest size of each kind, with the cache in use, which may be of
+        two blocks: nothing but the null block is touched. The graphs are given up again.
         """
+    """
         logger.info("measuring what the largest step and graphs need")
         activations = self._largest_step()
-        largest = {}
-        for mode, keys in self.dispatcher.keys.items():
-            top = {key.uniform: key for key in sorted(keys, key=lambda key: key.num_tokens)}
-            largest[mode] = list(top.values())
+        largest = {mode: largest_of_each_kind(keys) for mode, keys in self.dispatcher.keys.items()}
         if not any(largest.values()):
             return activations
         before = self._held()
@@ -173,6 +172,11 @@ class Executor:
         before = torch.cuda.memory_allocated(self.device)
         self._run_eagerly(build_batch(items, self.kv.block_size))
         return torch.cuda.max_memory_allocated(self.device) - before
+
+
+def largest_of_each_kind(keys: Iterable[BatchDescriptor]) -> list[BatchDescriptor]:
+    """The key with the most tokens among those for uniform batches, and among the others."""
+    return list({key.uniform: key for key in sorted(keys, key=lambda key: key.num_tokens)}.values())
 
 
 def blocks_that_fit(free: int, reserve: int, share: float, bytes_per_block: int, wanted: int) -> int:

@@ -220,8 +220,6 @@ ELSEWHERE = {
     "vllm 16150": "cache key misses a field: fusion",
     "vllm 49547": "silent downgrade: test_dispatch.py",
     "vllm 30072": "piecewise without compilation is eager: dispatch and piecewise",
-    "vllm 57475": "capture runs out of memory: the engine's estimate",
-    "vllm 55238": "greedy output differs by rounding only: the engine's comparison",
     "SageAttention 371": "a kernel on another stream: conformance/test_pool.py, on a GPU",
     "pytorch 193402": "workspace of a destroyed graph: conformance/test_pool.py on a GPU, test_graphs.py without",
 }

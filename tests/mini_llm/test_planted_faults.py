@@ -1,5 +1,6 @@
 """Every planted fault is noticed by its check, and nothing is noticed where none is planted."""
 
+import planted_engine  # noqa: F401  (adds to FAULTS)
 import planted_rules  # noqa: F401  (adds to FAULTS)
 import pytest
 import torch
