@@ -117,7 +117,6 @@ class Executor:
         largest eager step, and captures the largest size of each kind, with the cache in use, which may be of
         two blocks: nothing but the null block is touched. The graphs are given up again.
         """
-    """
         logger.info("measuring what the largest step and graphs need")
         activations = self._largest_step()
         largest = {mode: largest_of_each_kind(keys) for mode, keys in self.dispatcher.keys.items()}
