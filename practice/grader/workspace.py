@@ -17,7 +17,39 @@ from grader.pieces import Piece, add_imports, binding, cut, import_lines, split
 from grader.problems import ROOT, Problem, growing
 from grader.stubs import stub_module
 
-FORMAT = 1  # of what `.course/` holds; a change rebuilds what the learner has not touched
+FORMAT = 2  # of what `.course/` holds; a change rebuilds what the learner has not touched
+
+README = """\
+# mini_llm: yours
+
+This is your own copy of the engine. It is what your notebooks import, and it grows as you work:
+
+| file | you write | in chapter |
+| --- | --- | --- |
+{rows}
+
+An answer cell (`%%grow`) writes them here, or you write them in an editor. `python judge.py 133`, in the folder
+above, judges what stands here. The other files work as they are; change them as you like. `make learn` brings
+what is new in the course and leaves what you changed as it is.
+"""
+
+LAUNCHER = """\
+\"\"\"The judge, from your workspace: `python judge.py 133`. Written by `make learn`.\"\"\"
+
+import os
+import runpy
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+places = [place / "practice" / "judge.py" for place in (HERE.parent, Path({root!r}))]
+judge = next((place for place in places if place.exists()), None)
+if judge is None:
+    sys.exit("judge: the course has moved; run `make learn` in its folder again.")
+os.environ.setdefault("MINI_LLM_WORKSPACE", str(HERE))
+sys.argv[0] = str(judge)
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 
 
 def path() -> Path:
@@ -43,12 +75,15 @@ def ensure_package(ws: Path | None = None, reference: Path = ROOT / "mini_llm") 
     sides the whole new file is put beside theirs, as `buckets.py.new`.
     """
     ws = ws or path()
+    _ensure_launcher(ws)
     grown = growing()
     files = {
         f.relative_to(reference).as_posix(): f.read_bytes()
         for f in sorted(reference.rglob("*"))
         if f.is_file() and "__pycache__" not in f.parts
     }
+    if "README.md" in files:  # that one speaks to whoever maintains the reference
+        files["README.md"] = _readme(grown)
     manifest = read_manifest(ws)
     mark = _mark(files, grown)
     package = ws / "mini_llm"
@@ -70,6 +105,26 @@ def ensure_package(ws: Path | None = None, reference: Path = ROOT / "mini_llm") 
             gone.unlink()
     write_manifest(ws, {**manifest, "reference": mark, "files": handed_now})
     return [_welcome(ws, grown)] if first else lines
+
+
+def _ensure_launcher(ws: Path) -> None:
+    """Makes `python judge.py` work inside the workspace too, where JupyterLab's terminal starts.
+
+    A judge.py of the learner's own stays.
+    """
+    place, text = ws / "judge.py", LAUNCHER.format(root=str(ROOT)).encode()
+    first_line = text.split(b"\n", 1)[0]
+    there = place.read_bytes() if place.exists() else first_line
+    if there.startswith(first_line) and there != text:
+        write(place, text)
+
+
+def _readme(grown: dict[str, dict[str, tuple[int, int]]]) -> bytes:
+    rows = []
+    for module, names in sorted(grown.items(), key=lambda one: (min(c for _, c in one[1].values()), one[0])):
+        chapters = sorted({str(chapter) for _, chapter in names.values()})
+        rows.append(f"| `{module}` | {', '.join(f'`{name}`' for name in names)} | {', '.join(chapters)} |")
+    return README.format(rows="\n".join(rows)).encode()
 
 
 def _bring(ws: Path, name: str, new: bytes, grows: set[str]) -> list[str]:

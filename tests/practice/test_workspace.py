@@ -137,6 +137,31 @@ def test_the_real_package_never_imports_torch_and_is_quick(tmp_path):
     assert float(seconds) < 0.1
 
 
+def test_the_readme_speaks_to_the_learner(reference, ws):
+    (reference.folder / "README.md").write_text("This is the reference.\n")
+    ensure_package(ws, reference.folder)
+    text = (ws / "mini_llm/README.md").read_text()
+    assert "your own copy" in text and "| `sizes.py` | `pad` | 3 |" in text and "reference" not in text
+
+
+def test_the_judge_starts_in_the_workspace_wherever_it_is(ws, tmp_path):
+    ensure_package(ws)
+    for cwd, file in ((ws, "judge.py"), (tmp_path, ws / "judge.py"), (ROOT, "judge.py")):
+        done = subprocess.run([sys.executable, file, "list"], cwd=cwd, capture_output=True, text=True, env={})
+        assert done.returncode == 0 and "133" in done.stdout, done.stderr
+    # it judges the workspace it lies in
+    done = subprocess.run([sys.executable, "judge.py", "start", "133"], cwd=ws, capture_output=True, text=True, env={})
+    assert str(ws / "mini_llm" / "buckets.py") in done.stdout.replace("\n", "")
+    (ws / "judge.py").write_text(workspace.LAUNCHER.format(root="/nowhere"))
+    done = subprocess.run([sys.executable, "judge.py", "list"], cwd=ws, capture_output=True, text=True, env={})
+    assert done.returncode == 1 and done.stderr.startswith("judge: the course has moved; run `make learn`")
+    ensure_package(ws)
+    assert str(ROOT) in (ws / "judge.py").read_text()
+    (ws / "judge.py").write_text("mine = 1\n")
+    ensure_package(ws)
+    assert (ws / "judge.py").read_text() == "mine = 1\n"
+
+
 def test_learner_file_is_the_module_the_problem_grows(monkeypatch, tmp_path):
     monkeypatch.setenv("MINI_LLM_WORKSPACE", str(tmp_path))
     assert workspace.learner_file(problems.get(133)) == tmp_path / "mini_llm" / "buckets.py"
