@@ -1,4 +1,4 @@
-"""The command line: python -m mini_llm fetch | generate | info."""
+"""The command line: python -m mini_llm fetch | generate | bench | info."""
 
 import argparse
 import os
@@ -11,8 +11,11 @@ EXAMPLES = """examples:
   python -m mini_llm fetch smollm2
   python -m mini_llm generate --model smollm2 "What is the capital of France?"
   python -m mini_llm generate --model smollm2 --raw --max-new-tokens 20 "Once upon a time"
-  python -m mini_llm info --model smollm2
+  python -m mini_llm generate --model smollm2 --level O2 --verbose "Name three fruits."
+  python -m mini_llm bench --model smollm2 --requests 4 --max-new-tokens 16
+  python -m mini_llm info --model smollm2 --level O2
 """
+MODES = ("NONE", "PIECEWISE", "FULL", "FULL_DECODE_ONLY", "FULL_AND_PIECEWISE")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -62,17 +65,21 @@ def _parser() -> argparse.ArgumentParser:
         "--top-p", type=float, default=1.0, metavar="P", help="draw from the likeliest of mass P; default: 1"
     )
     generate.add_argument("--seed", type=int, metavar="N", help="the same seed draws the same text")
-    generate.add_argument(
-        "--dtype",
-        choices=("float32", "bfloat16", "float16"),
-        help="of the weights; default: bfloat16 on a GPU, float32 elsewhere",
-    )
-    generate.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: cuda where there is one")
-    generate.add_argument("--threads", type=_count, metavar="N", help="CPU threads; default: torch's choice")
+    _add_engine(generate)
     generate.set_defaults(run=_generate)
 
-    info = commands.add_parser("info", help="say what a model is and where it is")
+    bench = commands.add_parser("bench", help="answer many made-up prompts at once, and say how fast")
+    _add_model(bench)
+    bench.add_argument("--requests", type=_count, default=16, metavar="N", help="default: 16")
+    bench.add_argument("--prompt-tokens", type=_count, default=64, metavar="N", help="default: 64")
+    bench.add_argument("--max-new-tokens", type=_count, default=64, metavar="N", help="default: 64")
+    bench.add_argument("--max-num-seqs", type=_count, default=256, metavar="N", help="at once; default: 256")
+    _add_engine(bench)
+    bench.set_defaults(run=_bench)
+
+    info = commands.add_parser("info", help="say what a model is, where it is, and how it would run")
     _add_model(info)
+    _add_engine(info)
     info.set_defaults(run=_info)
     return parser
 
@@ -81,6 +88,22 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", default="smollm2", metavar="NAME", help="a name or a folder; default: smollm2"
     )
+
+
+def _add_engine(parser: argparse.ArgumentParser) -> None:
+    engine = parser.add_argument_group("engine")
+    levels = ("O0", "O1", "O2", "O3")
+    engine.add_argument("--level", choices=levels, help="more start-up, faster steps; default: O2 on a GPU, else O0")
+    engine.add_argument("--cudagraph-mode", choices=MODES, help="default: as the level says")
+    engine.add_argument("--enforce-eager", action="store_true", help="no compilation, no graphs")
+    engine.add_argument(
+        "--dtype",
+        choices=("float32", "bfloat16", "float16"),
+        help="of the weights; default: bfloat16 on a GPU, float32 elsewhere",
+    )
+    engine.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: cuda where there is one")
+    engine.add_argument("--threads", type=_count, metavar="N", help="CPU threads; default: torch's choice")
+    engine.add_argument("--verbose", action="store_true", help="show the engine's log")
 
 
 def _count(text: str) -> int:
@@ -109,46 +132,89 @@ def _generate(arguments) -> None:
 
     folder = find_model(arguments.model)  # before the seconds that importing torch takes
 
-    import torch
-
-    from .generation import argmax, sampler, stream
-    from .model import Transformer
+    from .sampling import SamplingParams
     from .text import Tokenizer
 
-    if arguments.threads:
-        torch.set_num_threads(arguments.threads)
-    device = _device(arguments.device)
-    dtype = getattr(torch, arguments.dtype or ("bfloat16" if device.type == "cuda" else "float32"))
-    pick = argmax
-    if arguments.temperature:
-        pick = sampler(arguments.temperature, arguments.top_p, arguments.seed)
-
+    params = SamplingParams(arguments.max_new_tokens, arguments.temperature, arguments.top_p, arguments.seed)
+    device, _ = _device_and_dtype(arguments)
     tokenizer = Tokenizer(folder)
     chat = tokenizer.chat_template and not arguments.raw
     prompt = tokenizer.encode_chat(arguments.prompt) if chat else tokenizer.encode(arguments.prompt)
     if not prompt:
         raise ValueError("the prompt is empty")
-    model = Transformer.from_pretrained(folder, dtype, device)
+    llm = _engine(arguments, folder, max_num_seqs=1)
 
-    times = []
+    times = [time.perf_counter()]
 
     def new_tokens():
-        ids = torch.tensor([prompt], device=device)
-        times.append(time.perf_counter())
-        for token in stream(model, ids, arguments.max_new_tokens, pick, tokenizer.eos_token_ids):
-            token = token.item()  # waits for a GPU, so the times are true
+        for token in llm.stream(prompt, params):
             times.append(time.perf_counter())
-            yield token
+            if token not in llm.eos_token_ids:
+                yield token
 
     for piece in tokenizer.pieces(new_tokens()):
         print(piece, end="", flush=True)
     print()
 
-    name = str(dtype).removeprefix("torch.")
+    name = str(llm.model.embed_tokens.weight.dtype).removeprefix("torch.")
     speed = f"prefill of {len(prompt)} tokens {times[1] - times[0]:.2f} s"
     if len(times) > 2:
         speed += f", then {(len(times) - 2) / (times[-1] - times[1]):.1f} tokens/s"
     print(f"[{folder.name}, {name} on {device}: {speed}]", file=sys.stderr)
+
+
+def _bench(arguments) -> None:
+    from .checkpoints import find_model
+
+    folder = find_model(arguments.model)
+    arguments.verbose = True
+
+    from .sampling import SamplingParams
+
+    start = time.perf_counter()
+    llm = _engine(arguments, folder, max_num_seqs=arguments.max_num_seqs)
+    ready = time.perf_counter()
+    vocabulary = llm.model.cfg.vocab_size
+    prompts = [[(7 * i + n) % vocabulary for n in range(arguments.prompt_tokens)] for i in range(arguments.requests)]
+    answers = llm.generate(prompts, SamplingParams(arguments.max_new_tokens, ignore_eos=True))
+    seconds, tokens = time.perf_counter() - ready, sum(len(answer.token_ids) for answer in answers)
+    steps = ", ".join(f"{count} {mode.name}" for mode, count in llm.executor.steps.items() if count)
+    print(f"{'start-up':24} {ready - start:.1f} s, of it {llm.executor.capture_seconds:.1f} s capture")
+    print(f"{'requests':24} {len(prompts)} with {arguments.prompt_tokens} tokens each")
+    print(f"{'steps':24} {steps}")
+    print(f"{'new tokens':24} {tokens} in {seconds:.2f} s: {tokens / seconds:.1f} tokens/s")
+
+
+def _engine(arguments, folder, **options):
+    """The engine that the command line asks for."""
+    import logging
+
+    from .engine import LLM
+
+    if arguments.verbose:
+        logging.basicConfig(format="%(message)s", stream=sys.stderr)
+        logging.getLogger("mini_llm").setLevel(logging.INFO)
+    device, dtype = _device_and_dtype(arguments)
+    return LLM(
+        folder, device=device, dtype=dtype, progress=arguments.verbose and sys.stderr.isatty(), **_flags(arguments),
+        **options,
+    )  # fmt: skip
+
+
+def _flags(arguments) -> dict:
+    level = None if arguments.level is None else int(arguments.level[1])
+    return {
+        "level": level, "cudagraph_mode": arguments.cudagraph_mode, "enforce_eager": arguments.enforce_eager,
+    }  # fmt: skip
+
+
+def _device_and_dtype(arguments):
+    import torch
+
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    device = _device(arguments.device)
+    return device, getattr(torch, arguments.dtype or ("bfloat16" if device.type == "cuda" else "float32"))
 
 
 def _device(wanted: str | None):
@@ -174,6 +240,11 @@ def _info(arguments) -> None:
         print(f"{name:24} {value}")
     print(f"{'parameters':24} {cfg.num_parameters():,}")
     print(f"{'KV cache per token':24} {cfg.kv_numbers_per_token():,} numbers")
+
+    from .engine import LLM
+
+    for name, value in LLM.plan(_device(arguments.device), **_flags(arguments)).items():
+        print(f"{name:24} {value}")
 
 
 def _use_the_course_environment() -> None:

@@ -104,45 +104,29 @@ class LLM:
     # --- start-up ---------------------------------------------------------------------------------
 
     def _executor(self) -> Executor:
-        config, on_gpu = self.config, self.device.type == "cuda"
-        mode = config.cudagraph_mode
-        self.optimization = optimization = resolve_optimization(
-            (2 if on_gpu else 0) if config.level is None else config.level,
-            enforce_eager=config.enforce_eager,
-            compile=config.compile,
-            fusions=config.fusions,
-            cudagraph_mode=CUDAGraphMode[mode] if isinstance(mode, str) else mode,
-            capture_sizes=config.capture_sizes,
-            max_num_seqs=config.max_num_seqs,
-            max_num_batched_tokens=config.max_num_batched_tokens,
-            query_len=config.query_len,
-        )
-        backend = attention_backend(config.attention, self.device)
-        mode = resolve_cudagraph_mode(optimization.cudagraph_mode, backend.support, query_len=config.query_len)
-        self.mode = mode
-        dispatcher = CudagraphDispatcher(mode, optimization.capture_sizes, config.max_num_seqs, config.query_len)
+        config = self.config
+        self.optimization, backend, self.mode, dispatcher = _decide(config, self.device)
         width = -(-self.max_model_len // config.block_size)
         buffers = StepBuffers(config.max_num_batched_tokens, config.max_num_seqs, width, self.device)
-        decode_step = self._decode_step(dispatcher, optimization.fusions and on_gpu)
-        return Executor(self.model, backend, buffers, dispatcher, self._step(optimization, mode), decode_step)
+        return Executor(self.model, backend, buffers, dispatcher, self._step(), self._decode_step(dispatcher))
 
-    def _step(self, optimization, mode):
+    def _step(self):
         """The step that the level asks for; None for the plain one."""
-        if mode.requires_piecewise_compilation():
+        if self.mode.requires_piecewise_compilation():
             from mini_llm.piecewise import split_step
 
             return split_step(self.model)
         return None
 
-    def _decode_step(self, dispatcher: CudagraphDispatcher, by_default: bool):
+    def _decode_step(self, dispatcher: CudagraphDispatcher):
         """The kernels of the final rung, if they are wanted and there is a decode graph to put them into."""
         from mini_llm.kernels import why_no_triton
 
         wanted = self.config.decode_kernels
+        if wanted is None:
+            wanted = self.optimization.fusions and self.device.type == "cuda" and not why_no_triton()
         sizes = [key.num_tokens for key in dispatcher.keys[CUDAGraphMode.FULL] if key.uniform]
-        if wanted is False or not sizes or dispatcher.query_len > 1:
-            return None
-        if wanted is None and (not by_default or why_no_triton()):
+        if not wanted or not sizes or dispatcher.query_len > 1:
             return None
         from mini_llm.kernels.decode_step import FinalStep
 
@@ -162,6 +146,20 @@ class LLM:
         per_block = self.model.cfg.kv_numbers_per_token() * config.block_size * self.model.embed_tokens.weight.itemsize
         wanted = 1 + config.max_num_seqs * -(-self.max_model_len // config.block_size)
         return blocks_that_fit(free_bytes(self.device), self.reserved_bytes, share, per_block, wanted)
+
+    @staticmethod
+    def plan(device, **options) -> dict[str, str]:
+        """How an engine with these options would run on `device`, in words, without a model or any start-up."""
+        optimization, backend, mode, dispatcher = _decide(EngineConfig(**options), torch.device(device))
+        sizes = dispatcher.sizes
+        compilation = "on, with fused kernels" if optimization.fusions else "on" if optimization.compile else "off"
+        return {
+            "compilation": compilation,
+            "attention": f"{type(backend).__name__}, captures {backend.support.name}",
+            "graphs": mode.name,
+            "capture sizes": f"{len(sizes)}, {sizes[0]} to {sizes[-1]} tokens" if sizes else "none",
+            "graphs to capture": ", ".join(f"{len(keys)} {kind.name}" for kind, keys in dispatcher.keys.items()),
+        }
 
     # --- requests ---------------------------------------------------------------------------------
 
@@ -247,6 +245,27 @@ class LLM:
 
     def _text(self, request: Request) -> str | None:
         return None if self.tokenizer is None else self.tokenizer.decode(request.new_tokens)
+
+
+def _decide(config: EngineConfig, device: torch.device):
+    """What the level switches on, the attention backend, the mode it allows, and the graphs that this means."""
+    mode = config.cudagraph_mode
+    optimization = resolve_optimization(
+        (2 if device.type == "cuda" else 0) if config.level is None else config.level,
+        enforce_eager=config.enforce_eager,
+        compile=config.compile,
+        fusions=config.fusions,
+        cudagraph_mode=CUDAGraphMode[mode] if isinstance(mode, str) else mode,
+        capture_sizes=config.capture_sizes,
+        max_num_seqs=config.max_num_seqs,
+        max_num_batched_tokens=config.max_num_batched_tokens,
+        query_len=config.query_len,
+    )
+    backend = attention_backend(config.attention, device)
+    # A step can be split whether it is compiled or not, so PIECEWISE needs no compiler here.
+    mode = resolve_cudagraph_mode(optimization.cudagraph_mode, backend.support, query_len=config.query_len)
+    dispatcher = CudagraphDispatcher(mode, optimization.capture_sizes, config.max_num_seqs, config.query_len)
+    return optimization, backend, mode, dispatcher
 
 
 def _load(path_or_name, dtype, device):

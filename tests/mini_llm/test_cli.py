@@ -103,7 +103,7 @@ def test_ctrl_c_ends_quietly(models, tiny_model, monkeypatch, capsys):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Transformer, "forward", interrupted)
+    monkeypatch.setattr("mini_llm.engine.LLM.step", interrupted)
     assert main(["generate", "--model", str(tiny_model), "Why?"]) == 130
     assert capsys.readouterr().err.strip() == "stopped"
 
@@ -117,10 +117,43 @@ def test_info_names_the_shape(models, tiny_model, capsys):
     assert lines["KV cache per token"] == "64 numbers"
 
 
+@pytest.mark.parametrize("flags", [["--enforce-eager"], ["--level", "O0", "--cudagraph-mode", "FULL_AND_PIECEWISE"]])
+def test_generate_runs_the_engine_that_was_asked_for(models, tiny_model, capsys, caplog, flags):
+    arguments = ["--model", str(tiny_model), "--device", "cpu", "--max-new-tokens", "20", "--verbose", *flags, "Why?"]
+    with caplog.at_level("INFO", logger="mini_llm"):
+        assert main(["generate", *arguments]) == 0
+    ids = Tokenizer(tiny_model).encode_chat("Why?")
+    assert capsys.readouterr().out == expected(tiny_model, ids, 20) + "\n"
+    assert f"s: {'NONE' if len(flags) == 1 else flags[-1]}, SDPABackend" in caplog.text
+
+
+def test_bench_counts_what_it_ran(models, tiny_model, capsys):
+    sizes = ["--requests", "3", "--prompt-tokens", "5", "--max-new-tokens", "4", "--max-num-seqs", "2"]
+    assert main(["bench", "--model", str(tiny_model), "--cudagraph-mode", "FULL_DECODE_ONLY", *sizes]) == 0
+    lines = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert re.fullmatch(r"12 in .* s: .* tokens/s", lines["new tokens"])
+    assert lines["steps"] == "2 NONE, 6 FULL" and "capture" in lines["start-up"]
+
+
+@pytest.mark.parametrize(
+    "flags, expected",
+    [
+        ([], {"graphs": "NONE", "compilation": "off", "capture sizes": "none"}),
+        (["--level", "O2"], {"graphs": "FULL_AND_PIECEWISE", "graphs to capture": "51 PIECEWISE, 35 FULL"}),
+        (["--level", "O2", "--enforce-eager"], {"graphs": "NONE", "compilation": "off"}),
+        (["--level", "O1", "--cudagraph-mode", "FULL_DECODE_ONLY"], {"graphs to capture": "0 PIECEWISE, 35 FULL"}),
+    ],
+)
+def test_info_says_how_it_would_run(models, tiny_model, capsys, flags, expected):
+    assert main(["info", "--model", str(tiny_model), "--device", "cpu", *flags]) == 0
+    lines = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert expected.items() <= lines.items()
+
+
 def test_as_a_program():
     done = run("--help")
     assert done.returncode == 0 and "examples:" in done.stdout
-    for command in ("fetch", "generate", "info"):
+    for command in ("fetch", "generate", "bench", "info"):
         assert command in done.stdout
         assert run(command, "--help").returncode == 0
     done = run()
