@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -10,6 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grader import workspace
+from grader.cells import read_state
+from grader.pieces import split
 from grader.problems import ROOT, Problem
 
 PASSED, NOT_RUN = "passed", "not run"
@@ -17,10 +21,14 @@ PASSED, NOT_RUN = "passed", "not run"
 
 @dataclass(frozen=True)
 class Report:
-    """A judgement as `--json` gives it; `error` when the judge could not give one."""
+    """A judgement as `--json` gives it; `error` when the judge could not give one.
+
+    `written` is when the judged code was written, in seconds since the epoch, where that is known.
+    """
 
     data: dict = field(default_factory=dict)
     error: str = ""
+    written: float | None = None
 
     @property
     def verdict(self) -> str:
@@ -75,6 +83,7 @@ def judge_now(
     """Judges the workspace's file (or `file`) and waits for the report, whatever it says."""
     words = command(problem, part, seed, json_=True)
     words[1:1] = [str(file)] if file else []
+    written = None if file else written_at(problem, part)
     try:
         done = subprocess.run(
             [sys.executable, str(ROOT / "judge.py"), *words],
@@ -91,7 +100,26 @@ def judge_now(
             -1
         ]
         return Report(error=f"The judge gave no report: {said}")
-    return Report(error=str(data["error"])) if "verdict" not in data and "error" in data else Report(data)
+    if "verdict" not in data and "error" in data:
+        return Report(error=str(data["error"]))
+    return Report(data, written=written)
+
+
+def written_at(problem: Problem, part: str | None) -> float | None:
+    """When the workspace's code for a part was written: by its cell, else when the file was. None without a file.
+
+    An answer cell that was edited and not run shows by this: what is judged is older than the edit.
+    """
+    ws = workspace.path()
+    file = ws / "mini_llm" / problem.module
+    with contextlib.suppress(OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+        texts = {p.text for p in split(file.read_text(encoding="utf-8"))} if part else set()
+        for entry, at in read_state(ws).get(problem.module, []):
+            if part in entry.names and set(entry.pieces) <= texts:
+                return at
+    with contextlib.suppress(OSError):
+        return file.stat().st_mtime
+    return None
 
 
 def judge_later(problem: Problem, part: str | None, done: Callable[[Report], None]) -> threading.Thread:

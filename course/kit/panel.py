@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import sys
 import threading
 
 from grader import problems
@@ -41,6 +42,25 @@ def judge(problem: int | str, part: str | None = None) -> Panel:
     return Panel(found, part)
 
 
+def _only_in_notebook(problem: Problem, names) -> list[str]:
+    """Functions that a plain cell defined: the notebook has them, the file that is judged does not."""
+    module = sys.modules.get(f"mini_llm.{problem.module.removesuffix('.py').replace('/', '.')}")
+    space = _namespace()
+    mine = [n for n in names if getattr(space.get(n), "__module__", None) == "__main__"]
+    return [
+        f"{name} is defined in the notebook, not in the file: is the %%grow line missing?"
+        for name in mine
+        if space[name] is not getattr(module, name, None)
+    ]
+
+
+def _namespace() -> dict:
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    return shell.user_ns if shell else {}
+
+
 class Panel(Shown):
     """A button, and the report of the last run. `run()` judges at once and prints the report as text."""
 
@@ -63,7 +83,8 @@ class Panel(Shown):
 
     def _differences(self) -> list[str]:
         said = differences(self.problem)
-        return [line for line in said if not self.part or line.startswith(f"{self.part}:")]
+        about = [line for line in said if not self.part or line.startswith(f"{self.part}:")]
+        return [*_only_in_notebook(self.problem, [self.part] if self.part else self.problem.names), *about]
 
     def _widget(self):
         try:

@@ -48,6 +48,13 @@ def again(problem: Problem, part: str | None, report: Report) -> str:
     return "python judge.py " + " ".join(command(problem, part, report.data.get("seed")))
 
 
+def judged(problem: Problem, part: str | None, report: Report) -> str:
+    """Which code this verdict speaks of; '' where that is not known."""
+    if report.written is None:
+        return ""
+    return f"judged: {part or f'mini_llm/{problem.module}'} as written {when(report.written)}"
+
+
 def as_html(problem: Problem, part: str | None, report: Report) -> str:
     """The panel's result."""
     if report.error:
@@ -58,7 +65,8 @@ def as_html(problem: Problem, part: str | None, report: Report) -> str:
     sign = {"good": "✓ ", "bad": "✗ ", "none": ""}[kind]
     head = (
         f'<div class="kit-head"><span class="kit-badge {kind}">{sign}{html.escape(verdict)}</span>'
-        f'<span class="kit-soft">{html.escape(report.facts)}</span></div>'
+        f'<span class="kit-soft">{html.escape(report.facts)}</span>'
+        f'<span class="kit-soft">{html.escape(judged(problem, part, report))}</span></div>'
     )
     if report.all_stubs:
         names = part or ", ".join(problem.parts)
@@ -69,13 +77,17 @@ def as_html(problem: Problem, part: str | None, report: Report) -> str:
     details = "".join(_failure(t) for t in failures[:SHOWN])
     if len(failures) > SHOWN:
         rest = "".join(_failure(t) for t in failures[SHOWN:])
-        details += f"<details><summary>{len(failures) - SHOWN} more</summary>{rest}</details>"
+        details += f"<details><summary>{_more(len(failures) - SHOWN)}</summary>{rest}</details>"
     if not report.accepted:
         details += (
             '<p class="kit-soft">The same inputs again, in a terminal: '
             f"<code>{html.escape(again(problem, part, report))}</code></p>"
         )
     return f'<div role="status">{head}<ul class="kit-tests">{tests}</ul>{details}</div>'
+
+
+def _more(count: int) -> str:
+    return f"{count} more failed test{'s' * (count > 1)}"
 
 
 def last_time(problem: Problem, part: str | None) -> str:
@@ -124,7 +136,7 @@ def as_text(problem: Problem, part: str | None, report: Report) -> str:
     """The same for a terminal or a front end without widgets."""
     if report.error:
         return report.error
-    lines = [f"{report.verdict}  {report.facts}"]
+    lines = [f"{report.verdict}  {report.facts}", *filter(None, [judged(problem, part, report)])]
     lines += [f"  {_MARK.get(t.get('outcome'), ('', '✗'))[1]} {rule(t)}" for t in report.tests]
     for test in report.failures[:SHOWN]:
         lines += ["", f"{test.get('part')}: {rule(test)}"]

@@ -1,5 +1,6 @@
 """The judge panel: what it shows, that it escapes, and that it never blocks or breaks a notebook."""
 
+import os
 import threading
 import time
 
@@ -56,7 +57,7 @@ def test_accepted_stubs_errors_and_repeated_reasons():
 
 def test_values_of_any_length_stay_readable():
     page = as_html(PROBLEM, None, Report({**DATA, "tests": [{**BAD, "got": "9" * 10_000}] * 6}))
-    assert "characters ..." in page and "3 more" in page and len(page) < 40_000
+    assert "characters ..." in page and "3 more failed tests" in page and len(page) < 40_000
 
 
 @pytest.fixture
@@ -101,6 +102,44 @@ def test_it_warns_before_and_after_when_cell_and_file_differ(widget, monkeypatch
     assert "pad_to: &lt;differs&gt;" in made.warning.value and "best_sizes" not in made.warning.value
     finish(Report({**DATA, "notes": ["pad_to: <differs>"]}))
     assert made.warning.value.count("differs") == 1
+
+
+def test_one_more_failed_test_is_named_so():
+    assert "1 more failed test<" in as_html(PROBLEM, None, Report({**DATA, "tests": [BAD] * 4}))
+
+
+def test_the_result_says_when_the_judged_code_was_written(ws, shell):
+    file = ws / "mini_llm" / "buckets.py"
+    shell.run_cell("%%grow mini_llm/buckets.py\ndef pad_to(bs, sizes):\n    return 1\n")
+    grown = judging.written_at(PROBLEM, "pad_to")
+    os.utime(file, (1000, 1000))  # another cell writes the file: pad_to is as old as before
+    assert judging.written_at(PROBLEM, "pad_to") == grown > 1000 == judging.written_at(PROBLEM, "best_sizes")
+    assert judging.written_at(PROBLEM, None) == 1000
+    file.write_text(file.read_text().replace("return 1\n", "return 2\n"))
+    os.utime(file, (2000, 2000))
+    assert judging.written_at(PROBLEM, "pad_to") == 2000
+    clock = time.strftime("%H:%M:%S", time.localtime(grown))
+    report = Report(DATA, written=grown)
+    for said in (as_html(PROBLEM, "pad_to", report), as_text(PROBLEM, "pad_to", report)):
+        assert f"judged: pad_to as written at {clock}" in said
+    old = as_html(PROBLEM, None, Report(DATA, written=0.0))
+    assert "judged: mini_llm/buckets.py as written on 19" in old
+    assert "as written" not in as_html(PROBLEM, None, Report(DATA))
+
+
+def test_a_function_that_only_the_notebook_has_is_pointed_out(ws, shell, monkeypatch):
+    monkeypatch.setattr(panel, "_namespace", lambda: shell.user_ns)
+    made = kit.judge(133, "pad_to")
+    assert made._differences() == []
+    plain = "def pad_to(bs, sizes):\n    return 1\n"
+    warning = "pad_to is defined in the notebook, not in the file: is the %%grow line missing?"
+    shell.run_cell(plain)
+    assert made._differences() == [warning]
+    shell.run_cell("%%grow mini_llm/buckets.py\n" + plain)
+    assert made._differences() == []
+    shell.run_cell(plain)
+    assert made._differences() == kit.judge(133)._differences() == [warning]
+    assert kit.judge(133, "best_sizes")._differences() == []
 
 
 def test_a_panel_made_again_shows_the_last_verdict_and_whether_the_file_is_another_now(ws):
