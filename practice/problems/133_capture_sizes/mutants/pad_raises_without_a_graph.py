@@ -1,5 +1,5 @@
 # verdict: error
-# diagnosis: when no size is large enough, or none is captured, the code raises; it should return None (nano-vllm issue 216 is this mistake)
+# diagnosis: when no size is large enough, or none is captured, the code raises; it should return None (nano-vllm pull request 216 is this mistake)
 def pad_to(bs, sizes):
     return next(s for s in sizes if s >= bs)
 
