@@ -125,41 +125,50 @@ def show(found: Conflict) -> None:
         print(found)
         return
     style = w.Layout(width="auto")
-    said, script = w.HTML(), w.Output()
-    file = w.Button(description="take file", tooltip="The file's version; the cell receives it", layout=style)
-    cell = w.Button(description="take cell", tooltip="This cell; it is written into the file", layout=style)
-    buttons = [file, cell] if found.cell else [file]
+    box, script = w.HTML(CSS + picture(found)), w.Output()
+    file = w.Button(description="take file: this cell gets the file's version", layout=style)
+    cell = w.Button(description="take cell: the file gets this cell's version", layout=style)
+    buttons = w.HBox([file, cell] if found.cell else [file])
 
-    def settle(choose):
+    def settle(side, choose):
         def clicked(_):
-            for button in buttons:
-                button.disabled = True
+            for button in buttons.children:
+                button.disabled = True  # a second click would settle it twice
             try:
                 with script:
-                    said.value = f'<div class="kit-note">{html.escape(choose())}</div>'
-                    if choose == found.take_file and found.edited.names in _pending:
+                    done = choose()
+                    if side == "file" and found.edited.names in _pending:
                         display(Javascript(_FILL % json.dumps(_pending[found.edited.names][1])))
             except Refusal as e:
-                said.value = f'<div class="kit-note">{html.escape(str(e))}</div>'
+                box.value = CSS + picture(found, str(e))
+                for button in buttons.children:
+                    button.disabled = False
+                return
+            box.value = CSS + _box(f"{found.names}: the {side}'s version was taken.", html.escape(done))
+            buttons.children = ()
             _latest[:] = [c for c in _latest if c is not found]
 
         return clicked
 
-    file.on_click(settle(found.take_file))
-    cell.on_click(settle(found.take_cell))
-    display(Shown(w.VBox([w.HTML(CSS + picture(found)), w.HBox(buttons), said, script]), str(found)))
+    file.on_click(settle("file", found.take_file))
+    cell.on_click(settle("cell", found.take_cell))
+    display(Shown(w.VBox([box, buttons, script]), str(found)))
 
 
-def picture(found: Conflict) -> str:
-    """The difference as HTML, escaped."""
+def _box(title: str, body: str) -> str:
+    return f'<div class="kit-box"><div class="kit-title">{html.escape(title)}</div>{body}</div>'
+
+
+def picture(found: Conflict, refused: str = "") -> str:
+    """The difference as HTML, escaped; `refused` is why the last click settled nothing."""
     kinds = {"-": "kit-file", "+": "kit-cell", " ": ""}
     rows = "".join(
         f'<div class="{kinds[line[0]]}"><span>{line[0]}</span>{html.escape(line[2:]) or "&nbsp;"}</div>'
         for line in found.diff()
     )
-    return (
-        f'<div class="kit-box"><div class="kit-title">{html.escape(found.names)}: file and cell differ. '
-        "Nothing was overwritten.</div>"
-        '<div class="kit-legend"><span class="kit-file">− in the file</span> '
-        f'<span class="kit-cell">+ in this cell</span></div><pre class="kit-diff">{rows}</pre></div>'
+    why = f'<p class="kit-warn">{html.escape(refused)}</p>' if refused else ""
+    return _box(
+        f"{found.names}: file and cell differ. Nothing was overwritten.",
+        f'{why}<div class="kit-legend"><span class="kit-file">− in the file</span> '
+        f'<span class="kit-cell">+ in this cell</span></div><pre class="kit-diff">{rows}</pre>',
     )

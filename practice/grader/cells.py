@@ -18,7 +18,7 @@ from grader.problems import ROOT, Problem, growing, load_all
 from grader.stubs import stub_module
 from grader.workspace import path
 
-GRADED = "The cell is what is graded: run it to bring the two together."
+GRADED = "This verdict is for the file. In a class the cell is graded: run it to bring the two together."
 GRADE_ID = re.compile(r"answer-(\d+)-(\w+)")
 
 

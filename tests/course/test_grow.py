@@ -68,7 +68,7 @@ def test_a_second_run_with_a_helper_renamed_removes_the_old_one(run, file):
     )
     text = file.read_text()
     assert "has grown: lowest, pad_to; taken out: TOP, first." in result.said
-    assert "def lowest" in text and not any(gone in text for gone in ("first", "TOP = ", "import math"))
+    assert "def lowest" in text and not any(gone in text for gone in ("def first", "TOP = ", "import math"))
     assert run("import mini_llm.buckets as b; hasattr(b, 'first'), b.pad_to(3, [4])").result == (False, 4)
 
 
@@ -140,13 +140,30 @@ def test_the_buttons_do_the_same_in_a_notebook(run, file, monkeypatch):
     monkeypatch.setattr("IPython.display.display", lambda *things: shown.extend(things))
     run(edited(run, file))
     box = shown[0].widget
-    picture, buttons, said, _ = box.children
+    picture, buttons, _ = box.children
     assert "kit-diff" in picture.value and "default=-1" in picture.value
     take_file, take_cell = buttons.children
-    assert (take_file.description, take_cell.description) == ("take file", "take cell")
+    assert take_file.description == "take file: this cell gets the file's version"
+    assert take_cell.description == "take cell: the file gets this cell's version"
     take_cell.click()
-    assert "default=0" in file.read_text() and "kept" in said.value
-    assert take_file.disabled and take_cell.disabled
+    assert "default=0" in file.read_text()
+    # what was done stands in the place of the difference and its buttons
+    assert "the cell&#x27;s version was taken" in picture.value and "kept: .course/backups" in picture.value
+    assert "Nothing was overwritten" not in picture.value and buttons.children == ()
+
+
+def test_a_click_that_cannot_be_done_says_so_and_may_be_repeated(run, file, monkeypatch):
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda *things: shown.extend(things))
+    run(edited(run, file))
+    picture, buttons, _ = shown[0].widget.children
+    good = file.read_text()
+    file.write_text(good + "\ndef (:\n")
+    buttons.children[1].click()
+    assert "is no valid Python" in picture.value and "Nothing was overwritten" in picture.value
+    file.write_text(good)
+    buttons.children[1].click()
+    assert "default=0" in file.read_text() and buttons.children == ()
 
 
 def test_the_difference_is_escaped(run, file, monkeypatch):

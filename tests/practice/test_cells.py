@@ -142,5 +142,5 @@ def test_a_file_solved_while_the_cell_is_a_stub_is_named(ws):
     file.write_text(file.read_text().replace(stub, "return 0.0"))
     assert said(ws[0]) == [
         "expected_waste: mini_llm/buckets.py has it, its answer cell in 03_x.ipynb does not. "
-        "The cell is what is graded: run it to bring the two together."
+        "This verdict is for the file. In a class the cell is graded: run it to bring the two together."
     ]
