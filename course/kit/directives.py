@@ -21,6 +21,8 @@ from grader.stubs import head_of
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 
 SETUP = """\
+# Run this cell first, and again after every restart of the kernel: it brings `%%grow`.
+# In an answer cell, `%%grow` must be the first line.
 import os
 import sys
 from pathlib import Path

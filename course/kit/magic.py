@@ -24,6 +24,7 @@ from grader.growth import Cell, Change, Edited, Refusal, Untouched
 from grader.pieces import split, used
 from kit import conflict, grow
 from kit.grow import Target
+from kit.waiting import stub_lines
 from kit.words import say, wrapped
 
 
@@ -83,6 +84,8 @@ def put(shell, ws: Path, target: Target, cell: Cell, module, take_cell: bool = F
     else:
         taken = f"; taken out: {', '.join(change.removed)}" if change.removed else ""
         say(f"{target.shown} has grown: {', '.join(change.put)}{taken}.")
+    for line in stub_lines(n for p in cell.written(target.names) for n in p.nodes):
+        say(f"Note: the stub's raise is still in line {line}: take it out, then run the cell again.")
     _warn_unknown(shell, target, cell, change)
     if cell.scraps:
         lines = ", ".join(str(p.nodes[0].lineno) for p in cell.scraps)

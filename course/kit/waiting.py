@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import inspect
 import re
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
 
+from grader import workspace
 from grader.pieces import bound
 from grader.problems import growing
+from grader.stubs import is_stub
 from kit.release import CODE_STUB
 from kit.words import say
 
@@ -46,7 +53,7 @@ class Waiting:
             shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
             return
         if isinstance(error, NotImplementedError):
-            say(sentence(name))
+            say(left_in(name, trace) or sentence(name))
         else:
             say(f"{error.name} comes from a cell above that waits for {name}.")
         try:
@@ -61,11 +68,37 @@ class Waiting:
             return self.missing.get(error.name)
         if match := _GROWN.fullmatch(str(error)):
             return match[2]
-        if str(error) == _STUB_TEXT:
-            while trace.tb_next:
-                trace = trace.tb_next
-            return trace.tb_frame.f_code.co_name
-        return None
+        return innermost(trace).tb_frame.f_code.co_name if str(error) == _STUB_TEXT else None
+
+
+def innermost(trace):
+    """The last frame of a traceback: where the error was raised."""
+    while trace.tb_next:
+        trace = trace.tb_next
+    return trace
+
+
+def left_in(name: str, trace) -> str:
+    """What to say when the function is written and still ends in the stub's line; '' when it is a stub."""
+    code, line = innermost(trace).tb_frame.f_code, innermost(trace).tb_lineno
+    with contextlib.suppress(OSError, TypeError):
+        if not is_stub(textwrap.dedent(inspect.getsource(code))):
+            file, ws = Path(code.co_filename), workspace.path()
+            where = f" of {file.relative_to(ws)}" if file.is_relative_to(ws) else ""
+            left = f"{name} is written, but the stub's raise is still in line {line}{where}"
+            return f"{left}: take it out, then run the cell again."
+    return ""
+
+
+def stub_lines(nodes: Iterable[ast.AST]) -> list[int]:
+    """The lines in which a stub's raise is left, in code that is more than a stub."""
+    found = []
+    for node in (n for top in nodes if not is_stub(top) for n in ast.walk(top)):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
+            text = getattr(node.exc.args[0], "value", None)
+            if isinstance(text, str) and (text == _STUB_TEXT or _GROWN.fullmatch(text)):
+                found.append(node.lineno)
+    return found
 
 
 def sentence(name: str) -> str:

@@ -45,6 +45,18 @@ def test_an_untouched_stub_grows_nothing_and_says_what_to_do(run, file):
     assert "pad_to is not written yet" in result.said and "Traceback" not in result.said
 
 
+def test_a_stubs_raise_that_was_left_below_the_code_is_named_by_its_line(run, file):
+    left = STUB.replace("    raise", "    for size in sizes:\n        if size >= bs: return size\n    raise")
+    result = run(left)
+    assert "has grown: pad_to" in result.said
+    assert "the stub's raise is still in line 6: take it out" in result.said
+    line = file.read_text().split("\n").index('    raise NotImplementedError("replace this line with your code")') + 1
+    result = run("pad_to(9, [4])")
+    assert f"the stub's raise is still in line {line} of mini_llm/buckets.py" in result.said
+    assert "not written yet" not in result.said and "Traceback" not in result.said
+    assert "raise is still" not in run(PAD).said
+
+
 def test_the_next_cell_and_all_that_is_loaded_see_the_function(run, file):
     run("import mini_llm, mini_llm.buckets as b\nfrom mini_llm.buckets import pad_to as mine")
     result = run(PAD)

@@ -30,6 +30,10 @@ def test_it_names_the_workspaces_package_and_imports_it_from_any_folder(ws):
         assert said[2:] == [f"{ws}/mini_llm/buckets.py", "False"]
 
 
+def test_the_first_cell_says_when_to_run_it_again_and_where_grow_stands():
+    assert "again after every restart" in SETUP and "`%%grow` must be the first line" in SETUP
+
+
 def test_the_course_is_found_beside_the_environment_without_any_variable(ws, tmp_path):
     if Path(sys.prefix).parent == ROOT:
         assert "mini_llm: yours" in first_cell(tmp_path, ws)
