@@ -55,9 +55,8 @@ class View:
         ]
 
     def ladder_line(self) -> str:
-        shown = [str(s) for s in self.sizes]
-        text = " ".join(shown if len(shown) <= 24 else [*shown[:14], "…", *shown[-4:]])
-        return f"{len(shown)} size{'s' * (len(shown) > 1)}: {text}"
+        """How many sizes, and every one of them: a rung off the regular steps must not hide in a gap."""
+        return f"{len(self.sizes)} size{'s' * (len(self.sizes) > 1)}: {' '.join(map(str, self.sizes))}"
 
 
 def view(ladder: Callable, pad: Callable, max_num_seqs: int, interactivity: bool, batch: int) -> View:
@@ -152,8 +151,9 @@ class Drawing:
         most = max(share)
         axes.set(xlim=(0.9, max(now.top, 2) * 1.05), ylim=(0, max(50, 1.1 * most)))
         axes.set_xticks(ticks := [2**i for i in range(11) if 2**i <= max(now.top, 2)], [str(t) for t in ticks])
-        worst = f"The largest share: {most:.0f}% of a step, at batch {share.index(most) + 1}"
-        _title(axes, worst if most else "No batch is padded")
+        # only the chosen batch's: which batch has the largest is the chapter's question
+        chosen = "eager" if now.padded is None else f"{share[now.batch - 1]:.1f}% of the step"
+        _title(axes, f"Padding of a batch of {now.batch}: {chosen}")
 
 
 def _title(axes, text: str) -> None:
@@ -204,17 +204,17 @@ class Explorer:
 
         wide, style = w.Layout(width="32rem", max_width="100%"), {"description_width": "8rem"}
         self.servers = w.SelectionSlider(
-            options=SERVERS, value=256, description="max_num_seqs", layout=wide, style=style
+            options=SERVERS, value=256, description="max_num_seqs", layout=wide, style=style, readout=False
         )
+        self.servers_value = w.Label(str(self.servers.value))  # the slider's own readout can be typed over
         self.interactivity = w.Checkbox(value=False, description="interactivity: every size up to 32", indent=False)
         self.batch = w.IntSlider(value=9, min=1, max=600, description="batch size", layout=wide, style=style)
         self.image = w.Image(format="png", layout=w.Layout(width="100%", max_width="60rem"))
         self.note, self.text = w.HTML(), w.HTML()
         for control in (self.servers, self.interactivity, self.batch):
             control.observe(lambda _: self._draw(), names="value")
-        controls = w.HBox(
-            [w.VBox([self.servers, self.batch]), self.interactivity], layout=w.Layout(flex_flow="row wrap")
-        )
+        sliders = w.VBox([w.HBox([self.servers, self.servers_value]), self.batch])
+        controls = w.HBox([sliders, self.interactivity], layout=w.Layout(flex_flow="row wrap"))
         return w.VBox([w.HTML(CSS), self.note, controls, self.image, self.text])
 
     def show(
@@ -238,6 +238,7 @@ class Explorer:
             notes = [f"Your functions raised {type(e).__name__} ({e}); the picture uses the reference's."]
             buckets = reference.load("buckets")
             self.now = view(buckets.default_capture_sizes, buckets.pad_to, *settings)
+        self.servers_value.value = str(self.servers.value)
         self.image.value = self.drawing.draw(self.now)
         said = "".join(f'<p class="kit-warn">{html.escape(note)}</p>' for note in dict.fromkeys(notes))
         self.note.value = f'<div class="kit-box">{said}</div>' if said else ""

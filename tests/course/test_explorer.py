@@ -18,6 +18,7 @@ def test_the_numbers_are_the_contracts():
     assert [value for _, value in now.means()] == ["5.46", "3.28%", "2.08%"]
     assert [value for _, value in look(interactivity=True).means()] == ["5.28", "2.34%", "2.02%"]
     assert now.ladder_line().startswith("51 sizes: 1 2 4 8 16") and now.ladder_line().endswith("464 480 496 512")
+    assert " 96 100 104 " in look(100).ladder_line() and " 96 104 " in look(96).ladder_line()
     assert now.batch_line() == "A batch of 9 runs at 16: 7 padded rows, 43.8% of the step"
     assert look(batch=600).batch_line() == "A batch of 600 is above the top: it runs eager"
     assert look(100, batch=100).batch_line() == "A batch of 100 is a rung: no padding"
@@ -27,6 +28,20 @@ def test_the_numbers_are_the_contracts():
 def test_every_state_can_be_drawn(settings):
     picture = Drawing().draw(look(*settings))
     assert picture.startswith(b"\x89PNG") and len(picture) > 10_000
+
+
+def test_the_picture_does_not_answer_the_chapters_question():
+    drawing = Drawing()
+    for batch, said in ((100, "100: 3.8% of the step"), (96, "96: 0.0% of the step"), (600, "600: eager")):
+        drawing.draw(look(batch=batch))
+        assert drawing.axes["share"].get_title(loc="left") == f"Padding of a batch of {said}"
+
+
+def test_the_sliders_value_stands_beside_it_where_nobody_can_type(ws):
+    explorer = kit.ladder_explorer()
+    assert not explorer.servers.readout and explorer.servers_value.value == "256"
+    explorer.show(max_num_seqs=100)
+    assert explorer.servers_value.value == "100"
 
 
 def test_it_works_before_anything_is_written_and_says_whose_functions_it_uses(ws):
