@@ -85,8 +85,14 @@ class LLM:
         self.model, self.device = model.eval(), model.embed_tokens.weight.device
         self.eos_token_ids = frozenset(_eos_of(self.tokenizer) if eos_token_ids is None else eos_token_ids)
         self.max_model_len = _context_length(config.max_model_len, context)
+        self.reserved_bytes = 0
 
+        compiling = time.perf_counter()
         self.executor = self._executor()
+        self.executor.use_cache(self._cache(2))  # to warm up and to measure with: only padding is written
+        if self.device.type == "cuda":
+            self.executor.warm_up()
+        self.compile_seconds = time.perf_counter() - compiling
         num_blocks = config.num_blocks or self._num_blocks()
         self.executor.use_cache(self._cache(num_blocks))
         self.executor.capture(config.progress)
@@ -111,7 +117,11 @@ class LLM:
         return Executor(self.model, backend, buffers, dispatcher, self._step(), self._decode_step(dispatcher))
 
     def _step(self):
-        """The step that the level asks for; None for the plain one."""
+        """The step that the level asks for: compiled, or in pieces at least where graphs of pieces are; else None."""
+        if self.optimization.compile:
+            from mini_llm.fusion import compile_step
+
+            return compile_step(self.model, max_positions=self.max_model_len, fusions=self.optimization.fusions)
         if self.mode.requires_piecewise_compilation():
             from mini_llm.piecewise import split_step
 
@@ -140,7 +150,6 @@ class LLM:
     def _num_blocks(self) -> int:
         """As many blocks as all requests could use at their longest, or as many as there is memory for."""
         config = self.config
-        self.executor.use_cache(self._cache(2))
         self.reserved_bytes = self.executor.bytes_to_reserve()
         share = config.memory_share or (0.9 if self.device.type == "cuda" else 0.25)
         per_block = self.model.cfg.kv_numbers_per_token() * config.block_size * self.model.embed_tokens.weight.itemsize

@@ -17,7 +17,7 @@ from mini_llm.batch import BatchInput, StepBuffers, StepInputs, build_batch
 from mini_llm.bucket_runner import BucketRunner, memory_left
 from mini_llm.dispatch import BatchDescriptor, CudagraphDispatcher, CUDAGraphMode
 from mini_llm.paged import PagedKVCache
-from mini_llm.piecewise import PiecewiseRunner
+from mini_llm.piecewise import PiecewiseRunner, SplitStep
 from mini_llm.step import hidden_states, logits
 
 logger = logging.getLogger(__name__)
@@ -55,6 +55,8 @@ class Executor:
     def use_cache(self, kv: PagedKVCache) -> None:
         """Keep keys and values in `kv` from here on. Graphs of another cache are given up."""
         self.kv, self.pieces, self.full = kv, None, {}
+        if isinstance(self.step, SplitStep):  # a fused one writes keys and values by itself
+            self.step.use_cache(kv)
         if self.decode_step is not None:
             self.decode_step.kv = kv
 
@@ -95,6 +97,15 @@ class Executor:
             return self.step(inputs)
 
     # --- capture ----------------------------------------------------------------------------------
+
+    @torch.no_grad()
+    def warm_up(self) -> None:
+        """Run the step of every FULL size once, on padding: kernels are compiled at their first run.
+
+        To be called before the first batch, while the buffers hold nothing but padding.
+        """
+        for key in sorted(self.dispatcher.keys[FULL], key=lambda key: key.num_tokens):
+            self._full_step(self.buffers.view(key.num_tokens, key.num_reqs, key.uniform))
 
     def capture(self, progress: bool = False) -> None:
         """Capture every graph that the dispatcher knows, PIECEWISE before FULL, and say what it took."""
