@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import secrets
 import shutil
 import socket
@@ -98,7 +99,8 @@ class Notebook:
     def __init__(self, page, address: str, name: str):
         self.page = page
         page.goto(address.format(name))
-        page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']")
+        # The indicator is 'idle' before there is a kernel too; the status bar names a connected one.
+        page.locator("#jp-main-statusbar").get_by_text(re.compile(r"^(?!No Kernel).+ \| Idle$")).wait_for()
 
     def cell(self, text: str):
         """The code cell that holds `text`."""
