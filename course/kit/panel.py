@@ -6,7 +6,7 @@ import html
 import sys
 import threading
 
-from grader import problems
+from grader import problems, progress
 from grader.cells import differences
 from grader.problems import Problem
 from kit.judging import Report, hints_for, judge_later, judge_now
@@ -106,7 +106,13 @@ class Panel(Shown):
             self.hint_text = w.HTML()
             self._name_hint()
             row.append(self.hint)
+        self.explain = w.Button(description="Explanation", layout=wide)
+        self.explain.on_click(lambda _: self.show_explanation())
+        self.explanation = w.HTML()
+        self._offer_explanation()
+        row.append(self.explain)
         below = [self.hint_text] if self.hints else []
+        below.append(self.explanation)
         return w.VBox([w.HTML(CSS), w.HBox([*row, self.status]), self.warning, self.result, *below])
 
     def click(self) -> None:
@@ -123,6 +129,7 @@ class Panel(Shown):
             ]
             self._warn(dict.fromkeys([*self._differences(), *notes]))
             self.result.value = f'<div class="kit-box">{as_html(self.problem, self.part, report)}</div>'
+            self._offer_explanation()
             self.button.disabled, self.button.description = False, "Judge again"
             self.status.value = ""
 
@@ -138,6 +145,19 @@ class Panel(Shown):
     def _warn(self, lines) -> None:
         text = "".join(f'<p class="kit-warn">{html.escape(line)}</p>' for line in lines)
         self.warning.value = f'<div class="kit-box">{text}</div>' if text else ""
+
+    def _offer_explanation(self) -> None:
+        """The button appears once the whole problem is accepted: the text gives the answers away."""
+        whole = self.report is not None and self.report.accepted and self.part is None
+        ready = whole or progress.status(self.problem) == "accepted"
+        there = bool(self.problem.section("Explanation"))
+        self.explain.layout.display = None if ready and there else "none"
+
+    def show_explanation(self) -> None:
+        from markdown_it import MarkdownIt
+
+        text = MarkdownIt().enable("table").render(self.problem.section("Explanation"))
+        self.explanation.value = f'<div class="kit-box"><div class="kit-title">Explanation</div>{text}</div>'
 
     def next_hint(self) -> None:
         from markdown_it import MarkdownIt

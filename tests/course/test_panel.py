@@ -77,7 +77,7 @@ def widget(monkeypatch):
         reports.append(report)
         release.set()
         for _ in range(100):
-            if made.report:
+            if made.report and not made.button.disabled:
                 return
             time.sleep(0.02)
 
@@ -152,6 +152,20 @@ def test_a_panel_made_again_shows_the_last_verdict_and_whether_the_file_is_anoth
     assert kit.judge(133).result.value == ""  # one part was never judged
     file.write_text(file.read_text().replace("def pad_to(", "def pad_to(x=1, "))
     assert "the file has changed since: judge again" in kit.judge(133, "pad_to").result.value
+
+
+def test_the_explanation_waits_until_the_whole_problem_is_accepted(ws, widget):
+    made, finish = widget
+    file = ws / "mini_llm" / "buckets.py"
+    file.write_text((judging.ROOT / "mini_llm" / "buckets.py").read_text())
+    assert made.explain.layout.display == "none"
+    progress.record(PROBLEM, {part: (p.tests, p.tests) for part, p in PROBLEM.parts.items()}, file.read_bytes())
+    assert kit.judge(133, "best_sizes").explain.layout.display is None
+    made.button.click()
+    finish(Report(DATA))
+    assert made.explain.layout.display is None and made.explanation.value == ""
+    made.explain.click()
+    assert "Explanation</div><p>" in made.explanation.value
 
 
 def test_hints_come_one_by_one_for_the_part():
