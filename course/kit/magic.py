@@ -21,7 +21,7 @@ from IPython.core.magic import no_var_expand
 
 from grader import workspace
 from grader.growth import Cell, Change, Edited, Refusal, Untouched
-from grader.pieces import split, used
+from grader.pieces import import_lines, split, used
 from kit import conflict, grow
 from kit.grow import Target
 from kit.waiting import stub_lines
@@ -204,7 +204,7 @@ def update(shell, target: Target, change: Change, module, write) -> None:
         exec(compile(tree, str(target.file), "exec", dont_inherit=True), vars(module))
     except Exception as e:
         _restore(module, before)
-        hint = _hint(shell, e.name) if isinstance(e, NameError) and e.name else "."
+        hint = _hint(shell, e.name, target) if isinstance(e, NameError) and e.name else "."
         raise Refusal(f"The cell runs in the notebook but not in {target.shown} ({type(e).__name__}: {e}); "
                       f"nothing was written{hint}") from None  # fmt: skip
     for name in change.removed:
@@ -250,11 +250,11 @@ def _warn_unknown(shell, target: Target, cell: Cell, change: Change) -> None:
     for name in grow.unknown_names(cell, change.source):
         where = "the notebook" if name in shell.user_ns else "nothing"
         say(f"Note: `{name}` is used, but {where} defines it, not this cell and not {target.shown}"
-              f"{_hint(shell, name)}")  # fmt: skip
+              f"{_hint(shell, name, target)}")  # fmt: skip
 
 
-def _hint(shell, name: str) -> str:
-    """How the cell can define a name that only the notebook knows."""
+def _hint(shell, name: str, target: Target) -> str:
+    """How the cell can define a name that the module will not have."""
     value = shell.user_ns.get(name)
     if isinstance(value, types.ModuleType):
         statement = f"import {value.__name__}" + (f" as {name}" if value.__name__ != name else "")
@@ -262,4 +262,10 @@ def _hint(shell, name: str) -> str:
     home, own = getattr(value, "__module__", None), getattr(value, "__name__", None)
     if home and own and home not in ("__main__", "builtins"):
         return f": add `from {home} import {own}{f' as {name}' if own != name else ''}` to the cell."
+    # `target` is the file as it was: an import that the cell has lost leaves the file with it
+    imported = dict(line for p in split(target.source) if p.is_import for line in import_lines(p.nodes))
+    if name in sys.stdlib_module_names and name not in shell.user_ns:
+        imported.setdefault(name, f"import {name}")
+    if name in imported:
+        return f": import it in the cell, with `{imported[name]}`."
     return ": define it in the cell."

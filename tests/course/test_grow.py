@@ -269,6 +269,15 @@ def test_names_that_only_the_notebook_knows_are_pointed_out(run, file):
     assert file.read_bytes() == before and run("pad_to.__code__.co_consts").success
 
 
+def test_a_name_that_an_import_gives_is_to_be_imported_not_defined(run):
+    use = "%%grow mini_llm/buckets.py\ndef pad_to(bs, sizes):\n    return heapq.nsmallest(1, sizes) + [pi * bs]\n"
+    said = run(use).said
+    assert "`heapq` is used, but nothing defines it" in said and "import it in the cell, with `import heapq`." in said
+    assert "nothing defines it, not this cell and not mini_llm/buckets.py: define it in the cell." in said  # pi
+    run(use.replace("def", "import heapq\nfrom math import pi\ndef", 1))
+    assert "import it in the cell, with `from math import pi`." in run(use).said  # the file had it until now
+
+
 def test_what_the_file_sees_the_cell_sees(run):
     result = run(
         "%%grow mini_llm/buckets.py\ndef pad_to(bs: int, sizes: Sequence[int]):\n    return bisect_left(sizes, bs)\n"
