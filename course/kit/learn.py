@@ -9,6 +9,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from urllib.parse import quote
 
 from grader import workspace
 from grader.problems import ROOT
@@ -68,7 +69,10 @@ def lab_command(ws: Path, notebook: Path | None) -> list[str]:
     command += [f"--LabApp.app_settings_dir={SETTINGS}"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")  # in a container
-    return command + ([str(notebook)] if notebook else [])
+    if notebook:
+        # Not as an argument: the address that is printed where no browser opens must lead there too.
+        command.append(f"--LabApp.default_url=/lab/tree/{quote(notebook.relative_to(ws).as_posix())}")
+    return command
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import nbformat
@@ -127,4 +128,20 @@ def test_lab_starts_in_the_workspace_at_the_notebook(tmp_path, monkeypatch):
     program, args, folder = ran[0]
     assert program == sys.executable and args[1:3] == ["-m", "jupyterlab"]
     assert folder == str(tmp_path / "ws") and f"--ServerApp.root_dir={tmp_path / 'ws'}" in args
-    assert args[-1].endswith(".ipynb") and Path(args[-1]).exists()
+    name = args[-1].removeprefix("--LabApp.default_url=/lab/tree/")
+    assert name.endswith(".ipynb") and (tmp_path / "ws" / name).exists()
+
+
+def test_without_a_browser_the_printed_address_is_the_notebooks(tmp_path):
+    command = [*learn.lab_command(tmp_path, tmp_path / "01 a.ipynb"), "--no-browser", "--ServerApp.port=0"]
+    home = {f"JUPYTER_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "RUNTIME", "DATA")}
+    server = subprocess.Popen(command, cwd=tmp_path, env=os.environ | home, stderr=subprocess.PIPE, text=True)
+    stop = threading.Timer(40, server.kill)  # a server that says nothing ends the test
+    stop.start()
+    try:
+        address = next((line for line in server.stderr if "http://" in line), "")
+        assert "/lab/tree/01%20a.ipynb?token=" in address
+    finally:
+        stop.cancel()
+        server.terminate()
+        server.communicate(timeout=20)
