@@ -134,8 +134,9 @@ def test_startup_counts_the_default_ladder(monkeypatch):
     monkeypatch.setattr("mini_llm.engine.LLM._step", lambda self: None)
     monkeypatch.setattr("mini_llm.engine.LLM.generate", lambda self, *_: [])
     arguments = SimpleNamespace(
-        config="tiny", device="cpu", level=2, max_num_seqs=256, sizes=None, max_num_batched_tokens=8192, max_model_len=128
-    )
+        config="tiny", device="cpu", level=2, sizes=None,
+        max_num_seqs=256, max_num_batched_tokens=8192, max_model_len=128,
+    )  # fmt: skip
     assert startup.start_once(arguments)["sizes"] == {"piecewise": 51, "full": 35}
 
 

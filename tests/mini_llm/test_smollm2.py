@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from mini_llm import Transformer, generate
+from mini_llm import LLM, SamplingParams, Transformer, generate
 from mini_llm.checkpoints import models_folder
 from mini_llm.fetch import FetchError, fetch
 from mini_llm.text import Tokenizer
@@ -51,6 +51,34 @@ def test_smollm2_answers_paris_token_for_token_like_transformers(folder):
         assert answer.tolist() == expected.tolist()
         answers[question] = tokenizer.decode(answer.tolist())
     assert answers[QUESTION] == "The capital of France is Paris."
+
+
+@pytest.mark.parametrize("mode", ["NONE", "PIECEWISE", "FULL", "FULL_DECODE_ONLY", "FULL_AND_PIECEWISE"])
+def test_the_engine_answers_like_transformers_in_every_mode(folder, mode):
+    """Three questions of different lengths, joining one after the other; the prompts run in chunks."""
+    transformers = pytest.importorskip("transformers")
+    peer = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    attention = "sdpa_per_token" if mode == "FULL" else None  # the only one here that FULL takes for prompts too
+    llm = LLM(
+        folder, device="cpu", cudagraph_mode=mode, capture_sizes=[1, 2, 4, 16], attention=attention, max_num_seqs=4,
+        max_num_batched_tokens=16, max_model_len=128, num_blocks=40,
+    )  # fmt: skip
+    questions = (QUESTION, "Name three fruits.", "Say hello.")
+    answers, waiting = {}, list(questions)
+    while waiting or llm.has_unfinished():
+        if waiting:
+            question = waiting.pop(0)
+            prompt = llm.tokenizer.encode_chat(question)
+            answers[llm.add(prompt, SamplingParams(max_new_tokens=12))] = (prompt, [])
+        for new in llm.step() + llm.step():
+            answers[new.request_id][1].append(new.token)
+    for prompt, answer in answers.values():
+        ids = torch.tensor([prompt])
+        theirs = peer.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=12, do_sample=False)
+        assert answer == theirs[0, len(prompt) :].tolist()
+    assert llm.tokenizer.decode(answers[0][1]) == "The capital of France is Paris."
+    used = {each.name for each, count in llm.executor.steps.items() if count}
+    assert used == {"FULL_DECODE_ONLY": {"FULL", "NONE"}, "FULL_AND_PIECEWISE": {"FULL", "PIECEWISE"}}.get(mode, {mode})
 
 
 def test_the_command_line_answers_paris(folder):
