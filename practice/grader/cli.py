@@ -31,6 +31,7 @@ commands:
 when judging:
   --examples       only the examples of the statement
   --part NAME      only one of the functions
+  --package        FILE is a module of mini_llm: `from .x import y` works in it
   --seed S         the same inputs again
   --sandbox A,B    exactly these layers: process, bubblewrap, landlock, seccomp
   --json           the last line of the output is one JSON object
@@ -113,6 +114,7 @@ def _judge(argv: list[str], prog: str) -> int:
     parser.add_argument("file", nargs="?", type=Path)
     parser.add_argument("--examples", action="store_true")
     parser.add_argument("--part")
+    parser.add_argument("--package", action="store_true")
     parser.add_argument("--seed", type=int)
     parser.add_argument("--sandbox")
     parser.add_argument("--json", action="store_true")
@@ -149,6 +151,7 @@ def _judge(argv: list[str], prog: str) -> int:
                 str(problem.id),
                 *([str(args.file)] if args.file else []),
                 *(["--examples"] if args.examples else []),
+                *(["--part", args.part] if args.part else []),
             ]
         )
         print_judgement(_console(), judgement, typed)
@@ -158,7 +161,7 @@ def _judge(argv: list[str], prog: str) -> int:
 def _run(problem: Problem, source: bytes, path: Path, args, asked, own: bool):
     from grader import runner
 
-    package = "mini_llm" if own else None
+    package = "mini_llm" if own or args.package else None
     shown = workspace.shown(path) if own else str(path)
 
     def go(on_test=None):
@@ -276,10 +279,14 @@ def _start(argv: list[str], prog: str) -> int:
     command = f"python {_as_typed(prog)}"
     file = workspace.shown(workspace.learner_file(problem))
     first = next(iter(problem.parts))
-    print(f"{problem.id} {problem.title}: write {', '.join(problem.names)} in {file},")
-    print(f"or in the notebook of chapter {problem.chapter} (make learn).")
-    print(f"The statement: {command} show {problem.id}")
-    print(f"Begin with {first} and judge it alone: {command} {problem.id} --part {first}")
+    alone = f" --part {first}" if len(problem.parts) > 1 else ""
+    console = _console()
+    console.print(f"{problem.id} {problem.title}", style="bold")
+    console.print(f"Write {', '.join(problem.names)} in {file},")
+    console.print(f"or in the notebook of chapter {problem.chapter} (make learn). The statement:")
+    console.print(f"  {command} show {problem.id}", soft_wrap=True)
+    console.print(f"Begin with {first}, and judge it{' alone' if alone else ''}:")
+    console.print(f"  {command} {problem.id}{alone}", soft_wrap=True)
     return ACCEPTED
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 from grader.wire import type_name
 
 WIDTH = 300  # characters of a value in a report
@@ -24,7 +27,7 @@ def difference(got: object, want: object, tolerance: float | None = None, where:
         return f"{described_type(want)} was expected{at}, not {described_type(got)}"
     if isinstance(want, (list, tuple)):
         if len(got) != len(want):
-            return f"the length differs{at}: {len(want)} expected, {len(got)} came"
+            return f"the length differs{at}: {len(want)} expected, {len(got)} came{_too_many_or_few(got, want)}"
         for i, (g, w) in enumerate(zip(got, want, strict=True)):
             if (why := difference(g, w, tolerance, f"{where}[{i}]")) is not None:
                 return why
@@ -37,6 +40,18 @@ def difference(got: object, want: object, tolerance: float | None = None, where:
                 return why
         return None
     return None if got == want else f"the value differs{at}"
+
+
+def _too_many_or_few(got: Sequence, want: Sequence) -> str:
+    """For lists of whole numbers: which are too many, which are missing."""
+    if not all(type(x) is int for x in (*got, *want)):
+        return ""
+    rows = []
+    for word, some in (("too many", Counter(got) - Counter(want)), ("missing", Counter(want) - Counter(got))):
+        numbers = [str(x) for x in sorted(some.elements())]
+        if numbers:
+            rows.append(f"{word}: {' '.join(numbers[:6])}{' …' if len(numbers) > 6 else ''}")
+    return f" ({'; '.join(rows)})" if rows else ""
 
 
 def described_type(x: object) -> str:

@@ -15,12 +15,13 @@ from __future__ import annotations
 import functools
 import re
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.checks import Call
+from grader.checks import NO_WARNING, Call
 from grader.compare import difference
-from grader.faults import Fault, NotAnAnswer
+from grader.faults import Fault, Raised
 from grader.problems import ROOT, Problem, ProblemError
 from grader.session import Session
 from grader.solution import Solution
@@ -69,15 +70,16 @@ class Diagnosis:
         self._session: Session | None = None
 
     def known(self, name: str) -> str:
-        """The diagnosis of the mutant with this name: a test says which one a timeout means."""
-        return mutants(self._problem.folder)[name].diagnosis
+        """The diagnosis of the mutant with this name; any other text is a diagnosis itself."""
+        found = mutants(self._problem.folder).get(name)
+        return found.diagnosis if found else name
 
     def of(self, calls: list[Call]) -> str:
         """The name of the mistake that explains all these calls, or ''.
 
-        The calls go to a mutant in the order in which the learner's code got them, since a mistake may be to
-        remember. Where several mutants fit, one that is wrong in the function itself comes before one that is
-        wrong in what it calls.
+        A mutant explains them when it gives the same answers, wrong ones where the learner's are wrong. The calls go
+        to it in the order in which the learner's code got them, since a mistake may be to remember. Where several
+        mutants fit, one that is wrong in the function itself comes before one that is wrong in what it calls.
         """
         tested = calls[0].name
         candidates = [m for m in mutants(self._problem.folder).values() if m.verdict != "timeout"]
@@ -132,16 +134,25 @@ def ask(name, function, args, kwargs):
 
 
 def _alike(solution: Solution, mutant: Mutant, call: Call) -> bool:
+    """Whether the mutant does with this input what the learner's code did, right or wrong in the same way."""
     try:
         answer = solution.ask(mutant.name, call.name, list(call.args), call.kwargs)
     except Fault as fault:
-        if isinstance(fault, NotAnAnswer) and call.fault is not None and fault.kind != call.fault.kind:
+        if call.fault is None or type(fault) is not type(call.fault):
             return False
-        return type(fault) is type(call.fault)  # raising, whatever it is, on the same inputs
-    if call.fault is not None:
+        if isinstance(fault, Raised) and mutant.verdict == "error":
+            return True  # its mistake is to raise here; with which exception is a matter of style
+        return fault.kind == call.fault.kind
+    if call.fault is not None or bool(solution.warned) != bool(call.warned):
         return False
-    if bool(solution.warned) != bool(call.warned):
-        return False
+    if call.why is not None and difference(answer, call.want, call.tolerance) is None:
+        # right where the learner's is wrong, unless the warning is what is wrong with both
+        return call.why.startswith(NO_WARNING) and _numbers(solution.warned) == _numbers(call.warned)
     if isinstance(answer, float) and answer != answer:
         return isinstance(call.answer, float) and call.answer != call.answer
-    return difference(call.answer, answer, 1e-12 if isinstance(answer, float) else None) is None
+    close = 1e-12 if call.tolerance is not None else None
+    return difference(call.answer, answer, close) is None
+
+
+def _numbers(warnings: Iterable[str]) -> set[str]:
+    return {number for text in warnings for number in re.findall(r"\d+", text)}

@@ -17,7 +17,7 @@ def report(console) -> bool:
     problem = next(iter(load_all().values()))
     strong = False
     for asked in (("bubblewrap",), ("landlock", "seccomp"), ("landlock",), ("process",)):
-        name = " + ".join(asked)
+        name = " + ".join(asked) if asked != ("process",) else "process alone"
         try:
             with Session(problem, b"", "nothing", asked=asked):
                 print_line(f"  {name:20} works")

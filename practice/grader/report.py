@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -15,6 +16,7 @@ from grader.runner import Judgement, Result
 
 MARK = {"passed": ("✓", "green"), "not run": ("·", "dim")}
 SHOWN_FAILURES = 3
+HAN = "\u3000-\u303f\u4e00-\u9fff\uff00-\uffef"
 
 
 def printable(text: str, most: int = 4000) -> str:
@@ -61,10 +63,8 @@ def print_judgement(console: Console, judgement: Judgement, how: str) -> None:
     colour = "green" if judgement.accepted else "red"
     counts = f"{judgement.passed} of {len(judgement.tests)} tests, {judgement.seconds:.1f} s"
     console.print(Text.assemble((judgement.verdict, f"bold {colour}"), f"  {counts}"))
-    if not judgement.accepted:
-        console.print(Text(_next_step(judgement, how), "dim"))
-    elif judgement.examples:
-        console.print(Text(f"The hidden tests decide: {how.replace(' --examples', '')}", "dim"))
+    for line in _next_steps(judgement, how):  # a command stands on a line of its own, to be copied
+        console.print(Text(line, "dim"), soft_wrap=True)
 
 
 def _worth_showing(failures: list[Result]) -> Iterable[Result]:
@@ -96,12 +96,12 @@ def _failure(test: Result) -> Group:
         ("got", test.got),
         ("", "" if test.got else test.why),
         ("why", test.why if test.got and "value differs" not in test.why else ""),
-        ("mistake", test.diagnosis),
+        ("likely mistake", test.diagnosis),
         ("note", test.share),
     ]
     for name, value in rows:
         if value:
-            style = "bold yellow" if name == "mistake" else ""
+            style = "bold yellow" if name == "likely mistake" else ""
             grid.add_row(name or "", Text(printable(value, 1500), style))
     items.append(Padding(grid, (0, 0, 0, 2)))
     if test.trace:
@@ -112,13 +112,15 @@ def _failure(test: Result) -> Group:
     return Group(*items)
 
 
-def _next_step(judgement: Judgement, how: str) -> str:
+def _next_steps(judgement: Judgement, how: str) -> list[str]:
     problem = judgement.problem
     command = how.split(f" {problem.id}")[0]
+    if judgement.accepted:
+        return ["The hidden tests decide:", f"  {how.replace(' --examples', '')}"] if judgement.examples else []
     if all(t.stub for t in judgement.tests):
         where = f"{judgement.shown} or in the notebook of chapter {problem.chapter}"
-        return f"Write the functions in {where}, then judge again; {command} show {problem.id} prints the statement."
-    return f"{command} hint {problem.id} gives a hint; the same inputs again: {how} --seed {judgement.seed}"
+        return [f"Write the functions in {where}, then judge again. The statement:", f"  {command} show {problem.id}"]
+    return ["A hint, and the same inputs again:", f"  {command} hint {problem.id}", f"  {how} --seed {judgement.seed}"]
 
 
 def print_statement(console: Console, problem: Problem, chinese: bool) -> None:
@@ -129,7 +131,11 @@ def print_statement(console: Console, problem: Problem, chinese: bool) -> None:
     facts += [f"needs {', '.join(problem.needs)}"] if problem.needs else []
     console.print(Text(" · ".join(facts), "dim"))
     console.print()
-    console.print(Markdown(problem.section("题目" if chinese else "Statement")))
+    text = problem.section("题目" if chinese else "Statement")
+    # rich drops the dot behind a list's numbers, and reads a line end inside Chinese text as a space
+    text = re.sub(r"^(\d+)\. ", r"- **\1.** ", text, flags=re.M)
+    text = re.sub(rf"(?<=[{HAN}])\n(?=[{HAN}`*])|(?<=[`*])\n(?=[{HAN}])", "", text)
+    console.print(Markdown(text))
 
 
 def print_list(console: Console, rows: list[dict]) -> None:

@@ -55,7 +55,12 @@ class Result:
     @property
     def message(self) -> str:
         """All of it in plain text."""
-        rows = [("input", self.call), ("expected", self.expected), ("got", self.got), ("mistake", self.diagnosis)]
+        rows = [
+            ("input", self.call),
+            ("expected", self.expected),
+            ("got", self.got),
+            ("likely mistake", self.diagnosis),
+        ]
         lines = [self.rule, self.why, *(f"{k}: {v}" for k, v in rows if v)]
         lines += [self.share, self.trace, f"your code printed:\n{self.printed}" if self.printed.strip() else ""]
         return "\n".join(line for line in lines if line) if self.outcome != "passed" else ""
@@ -194,7 +199,7 @@ def _run_pytest(tests: Path, plugin: _Plugin) -> None:
         )
     finally:
         sys.path.remove(str(tests.parent))
-        for name in ("oracle",):  # the next problem judged by this process has an oracle of its own
+        for name in ("oracle", tests.stem):  # the next problem judged by this process has its own
             sys.modules.pop(name, None)
     if plugin.stopped:
         raise KeyboardInterrupt
@@ -218,7 +223,9 @@ class _Plugin:
     def solution_fixture(self, request):
         solution = Solution(self.session)
         yield solution
-        self._results[request.node.nodeid].printed = solution.close()
+        rest = solution.close()
+        result = self._results[request.node.nodeid]
+        result.printed = result.printed or rest
 
     @pytest.fixture(name="rng")
     def rng_fixture(self, request):
@@ -270,18 +277,9 @@ class _Plugin:
         if isinstance(error, KeyboardInterrupt):
             return
         if call.when == "call" and isinstance(error, Failed):
-            result.outcome, result.why, result.call, result.expected = (
-                error.verdict,
-                error.why,
-                error.call,
-                error.expected,
-            )
-            result.got, result.trace, result.diagnosis, result.share = (
-                error.got,
-                error.trace,
-                error.diagnosis,
-                error.share,
-            )
+            result.outcome, result.why = error.verdict, error.why
+            for field_name, text in error.shown.items():
+                setattr(result, field_name, text)
         elif call.when == "call" and isinstance(error, NotRun):
             broken = self.session.broken
             result.outcome, result.why = _outcome(broken) if broken else "not run", str(error)

@@ -233,6 +233,14 @@ class Session:
             self._stop()
             return {"status": None, "strays": 0}
 
+    def cpu(self, child: dict) -> float | None:
+        """Processor seconds that a child has used, as its parent reads them; None where that cannot be known."""
+        try:
+            return self._order({"op": "cpu", "pid": child["pid"]})["cpu"]
+        except Crashed:
+            self._stop()
+            return None
+
     def _stop(self) -> None:
         if self._process is None:
             return

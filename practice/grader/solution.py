@@ -21,7 +21,7 @@ GIVE_UP_AFTER = 3  # timeouts, after which the remaining tests are not run
 
 
 class Output:
-    """What a child printed: the first few KiB, and how much there was."""
+    """What a child printed: the first few KiB since the last `take`, and how much there was."""
 
     def __init__(self, fd: int):
         self.fd, self.text, self.total = fd, b"", 0
@@ -32,17 +32,17 @@ class Output:
         self.text += piece[: max(0, MAX_OUTPUT - len(self.text))]
         return bool(piece)
 
-    def close(self) -> None:
-        try:
-            while select.select([self.fd], [], [], 0)[0] and self.drain():
-                if self.total > 64 << 20:
-                    break
-        finally:
-            os.close(self.fd)
-
-    def __str__(self) -> str:
+    def take(self) -> str:
+        """What has come since the last time, as text."""
+        taken = 0
+        while taken < 64 << 20 and select.select([self.fd], [], [], 0)[0]:
+            before = self.total
+            if not self.drain():
+                break
+            taken += self.total - before
         text = self.text.decode("utf-8", "replace")
         more = self.total - len(self.text)
+        self.text, self.total = b"", 0
         return text + (f"\n[... {more} more bytes ...]" if more > 0 else "")
 
 
@@ -54,6 +54,7 @@ class Solution:
         self._child: dict | None = None
         self._output: Output | None = None
         self._printed = ""
+        self._waited = 0.0  # seconds that the judge has waited for this child
         self.warned: list[str] = []  # the warnings of the last call
 
     def __getattr__(self, name: str):
@@ -69,7 +70,13 @@ class Solution:
         value, after = self._exchange("call", name, sent, self._session.problem.limits.call_s)
         self.warned = [str(text) for text in after[2]] if _well_formed(after) else []
         if not _well_formed(after) or not _same(after[:2], sent):
-            raise ChangedArguments(f"{name} changed the arguments it was given; work on a copy")
+            place = _first_changed(after, sent)
+            which = (
+                f"its {('first', 'second', 'third')[place]} argument"
+                if 0 <= place < 3
+                else "the arguments it was given"
+            )
+            raise ChangedArguments(f"{name} changed {which}; work on a copy", kind=str(place))
         return value
 
     def _begin(self) -> None:
@@ -79,6 +86,7 @@ class Solution:
         if session.timeouts >= GIVE_UP_AFTER:
             raise NotRun(f"not run: {GIVE_UP_AFTER} tests have run out of time already")
         self._child, self._channel, out = session.fork()
+        self._waited = 0.0
         self._output = Output(out)
         try:
             self._exchange("import", "", [[], {}], session.problem.limits.import_s)
@@ -113,12 +121,16 @@ class Solution:
     def _send(self, request: bytes, limit: float, what: str) -> bytes:
         """Sends a request and reads the reply's bytes, by the judge's clock, draining the output meanwhile."""
         todo, got, need = memoryview(request), b"", None
-        deadline = time.monotonic() + limit
+        started = time.monotonic()
+        deadline = started + limit
         self._channel.setblocking(False)
         watched = [self._channel, self._output.fd]
         while True:
             left = deadline - time.monotonic()
             if left <= 0:
+                if (more := self._owed(limit, started)) > 0:
+                    deadline = time.monotonic() + more
+                    continue
                 self._session.timeouts += 1
                 self._finish(0)
                 raise TookTooLong(f"{what} did not finish in {limit:g} s")
@@ -138,7 +150,16 @@ class Solution:
             if need is not None and (need > self._session.max_reply + 1024 or len(got) > need):
                 raise self._forged(what)
             if len(got) == need:
+                self._waited += time.monotonic() - started
                 return got[wire.HEADER.size :]
+
+    def _owed(self, limit: float, started: float) -> float:
+        """Seconds still due to a call on a busy machine: a call that computes gets its limit in processor time, up to
+        three times the limit on the clock. One that waits gets nothing more."""
+        spent = time.monotonic() - started
+        cpu = self._session.cpu(self._child)
+        share = cpu / (self._waited + spent) if cpu is not None else 0
+        return min(limit / share, 3 * limit) - spent if share > 0.1 else 0
 
     def _receive(self, reply: bytes, rid: str, what: str) -> tuple:
         try:
@@ -167,19 +188,34 @@ class Solution:
         left = f", leaving {strays} processes behind" if strays else ""
         return Crashed(f"{what}: {how}{left}")
 
+    def take_printed(self) -> str:
+        """What the code has printed since this was last asked."""
+        printed, self._printed = self._printed, ""
+        return printed + (self._output.take() if self._child is not None else "")
+
     def _finish(self, grace: float) -> dict:
         child, self._child = self._child, None
         end = self._session.reap(child, grace)
         self._channel.close()
-        self._output.close()
-        self._printed += str(self._output)
+        self._printed += self._output.take()
+        os.close(self._output.fd)
         return end
 
     def close(self) -> str:
-        """Ends the child; what it printed."""
+        """Ends the child; what it printed since `take_printed` was last asked."""
         if self._child is not None:
             self._finish(0)
         return self._printed
+
+
+def _first_changed(after: object, sent: list) -> int:
+    """Position of the first argument that a call changed, -1 when that cannot be told."""
+    if not _well_formed(after):
+        return -1
+    now, before = after[0], sent[0]
+    if len(before) == 4 and isinstance(before[2], list) and isinstance(before[0], str):  # a mutant asked by name
+        now, before = now[2], before[2]
+    return next((i for i, (a, b) in enumerate(zip(now, before, strict=False)) if not _same(a, b)), -1)
 
 
 def _well_formed(after: object) -> bool:

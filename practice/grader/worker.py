@@ -2,7 +2,7 @@
 
 Run by the judge as `python -I worker.py FD CONFIG`, from a stage: a folder that holds this file, the learner's
 file and a package `mini_llm` without the functions under test. The parent never runs the learner's code. It
-takes orders over FD: `fork` (two descriptors come along: the child's channel and its output) and `reap`.
+takes orders over FD: `fork` (two descriptors come along: the child's channel and its output), `cpu` and `reap`.
 
 The child speaks `wire`: it gets [id, op, name, arguments, keywords] and answers [id, status, value, extra]:
   ok    value: the result; extra: the arguments as they are after the call, and the warnings it gave
@@ -86,7 +86,8 @@ class Child:
                 warnings.simplefilter("always")
                 value = function(*args, **kwargs)
             warned = [str(w.message)[:500] for w in caught[:20]]
-            print(*(f"warning: {text}" for text in warned), sep="\n", end="", file=sys.stderr)
+            for text in warned:
+                print(f"warning: {text}", file=sys.stderr)
             after = None
             try:
                 value = wire.encode(value)
@@ -153,6 +154,16 @@ def become_child(config: dict, conn: int, out: int, scratch: str) -> None:
         code = 97
     finally:
         os._exit(code)
+
+
+def cpu_seconds(pid: int) -> float | None:
+    """Processor time of a child and of what it has waited for (proc(5), stat, fields 14 to 17)."""
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def end(pid: int, grace: float) -> int | None:
@@ -233,6 +244,8 @@ def main() -> None:
             for fd in fds:
                 os.close(fd)
             answer = {"pid": pid, "scratch": scratch}
+        elif order["op"] == "cpu":
+            answer = {"cpu": cpu_seconds(order["pid"])}
         else:
             status = end(order["pid"], order["grace"])
             answer = {"status": status, "strays": end_strays(order["pid"])}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 
 import pytest
 
@@ -86,6 +87,27 @@ def test_clashes_null_bytes_and_cells_that_define_nothing_are_left_out():
         "buckets.py",
     )
     assert made.source == handed_out("buckets.py") and len(made.left_out) == 3
+
+
+@pytest.mark.parametrize("deep", ["-" * 100_000 + "1", "a" + ".b" * 100_000, "1" + "+1" * 50_000])
+def test_a_cell_too_deep_to_read_is_left_out_and_the_others_count(deep, ws):
+    broken = f"TOP = {deep}\ndef expected_waste(d, s):\n    return 1\n"
+    made = assemble(answers(notebook(pad_to=PAD, expected_waste=broken)), "buckets.py")
+    assert "return min(" in made.source
+    assert dict(made.left_out) == {"answer-133-expected_waste": "it is nested too deeply to be read as Python"}
+    ws[1](pad_to=PAD, expected_waste=broken)
+    assert ["does not parse" in line for line in said(ws[0])] == [True]
+    (ws[0] / "mini_llm/buckets.py").write_text(broken)
+    assert said(ws[0]) == []
+
+
+@pytest.mark.parametrize("between", [";", "\n"])
+def test_thousands_of_imports_take_no_longer_than_they_must(between):
+    imports = between.join(f"import m{i}" for i in range(2000))
+    start = time.monotonic()
+    made = assemble(answers(notebook(pad_to=PAD.replace("\n", f"\n{imports}\n", 1))), "buckets.py")
+    assert time.monotonic() - start < 3  # 20 s when each was added by itself
+    assert not made.left_out and made.source.count("import m") >= 2000
 
 
 @pytest.fixture

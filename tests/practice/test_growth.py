@@ -76,6 +76,23 @@ def test_imports_constants_and_helpers_come_along_and_go_with_a_rename():
     assert back.source == put(BASE, "def first(n):\n    return 0").source
 
 
+def test_imports_join_those_at_the_head_in_their_order():
+    body = "from __future__ import annotations\nimport re\nimport os, abc\nimport re\ndef first(n):\n    return re.X\n"
+    lines = put(BASE, body).source.split("\n")
+    assert lines[:9] == [
+        '"""Sizes."""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "from bisect import bisect_left",
+        "from math import floor",
+        "import re",
+        "import os",
+        "import abc",
+    ]
+    assert put("X = 1\n", "import re\ndef first(n): pass").source.startswith("import re\n\nX = 1\n")
+
+
 def test_growing_again_changes_nothing():
     one = put(BASE, "import re\nX = 1\ndef first(n):\n    return re.X\n")
     two = put(one.source, "import re\nX = 1\ndef first(n):\n    return re.X\n", one.entries)

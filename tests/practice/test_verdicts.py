@@ -16,7 +16,7 @@ def failing(report: dict) -> dict:
     ("source", "verdict", "says"),
     [
         ("def pad_to(bs, sizes): return True", "wrong answer", "not a bool"),
-        ("def pad_to(bs, sizes): sizes.append(1)", "wrong answer", "changed the arguments"),
+        ("def pad_to(bs, sizes): sizes.append(1)", "wrong answer", "changed its second argument"),
         ("def pad_to(bs, sizes): sizes.append(object())", "wrong answer", "changed the arguments"),
         ("import numpy\ndef pad_to(bs, sizes): return numpy.int64(4)", "wrong answer", "numpy.int64"),
         ("def pad_to(bs, sizes): return unknown", "error", "name 'unknown' is not defined"),
@@ -121,3 +121,82 @@ def test_other_functions_of_the_package_are_the_reference(submit):
     uses = "from mini_llm.buckets import default_capture_sizes\nassert len(default_capture_sizes()) == 51\n"
     report = judge(133, submit(uses + "def pad_to(bs, sizes): return next((s for s in sizes if s >= bs), None)"))
     assert report["parts"]["pad_to"]["score"] == 1.0
+
+
+PRINTS = """
+def pad_to(bs, sizes):
+    print('looking for', bs)
+    print(next((s for s in sizes if s >= bs), None))
+"""
+
+
+def test_printing_instead_of_returning_is_named(submit):
+    test = failing(judge(133, submit(PRINTS)))
+    assert "prints its answer and returns None" in test["diagnosis"]
+    assert test["printed"].count("looking for") == 1, "only the output of the call that is shown"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"pad_to": "def pad_to(bs, sizes): return next((s for s in sizes if s >= bs), -1)"}, "-1 reads as a number"),
+        (
+            {
+                "expected_waste": "def expected_waste(d, s):\n    t = sum(d.values())\n"
+                "    return float(sum(n * (pad_to(b, s) - b) for b, n in d.items() if pad_to(b, s)))"
+            },
+            "rows of all steps together",
+        ),
+        (
+            {
+                "expected_waste": "def expected_waste(d, s):\n    t = sum(d.values())\n"
+                "    return sum(n * (pad_to(b, s) - b) for b, n in d.items()) / t if t else 0"
+            },
+            "pad_to says None",
+        ),
+        (
+            {
+                "best_sizes": "_r = best_sizes\ndef best_sizes(d, m, k):\n    [d[b] for b in range(1, m + 1)]\n"
+                "    return _r(d, m, k)"
+            },
+            "KeyError",
+        ),
+        ({"pad_to": "def pad_to(bs, sizes): return 4 if bs else None"}, ""),
+        ({"expected_waste": "def expected_waste(d, s): raise OSError('disk')"}, ""),
+    ],
+)
+def test_the_likely_mistake(submit, wrong, says):
+    diagnosis = failing(judge(133, submit(**wrong)))["diagnosis"]
+    assert says in diagnosis and bool(says) == bool(diagnosis), diagnosis
+
+
+def test_a_control_input_is_reported_as_one(submit):
+    """Where only an ordinary input fails, the property of the test is not what is wrong."""
+    odd = "def pad_to(bs, sizes):\n    return None if not sizes or bs > sizes[-1] else 0"
+    tests = judge(133, submit(odd + "\n"), "--part", "pad_to")["tests"]
+    above = next(t for t in tests if t["name"] == "pad_to_above_the_top")
+    assert above["rule"] == "Ordinary inputs must be right too."
+
+
+def test_a_busy_machine_costs_nobody_a_verdict(submit):
+    """Three processes compete for each core: a call that computes for 3 s of its 5 s still gets through."""
+    import multiprocessing
+    import os
+
+    burn = "import time\ndef spend(s):\n    end = time.process_time() + s\n    while time.process_time() < end: pass\n"
+    source = burn + "def pad_to(bs, sizes):\n    if bs == 1 and not sizes: spend(2.5)\n"
+    source += "    return next((s for s in sizes if s >= bs), None)\n"
+    busy = [multiprocessing.Process(target=_spin, daemon=True) for _ in range(3 * (os.cpu_count() or 1))]
+    for process in busy:
+        process.start()
+    try:
+        assert judge(133, submit(source), "--part", "pad_to")["verdict"] == "accepted"
+    finally:
+        for process in busy:
+            process.kill()
+            process.join()
+
+
+def _spin():
+    while True:
+        pass

@@ -25,15 +25,19 @@ def test_default_capture_sizes_max_num_seqs(check, rng):
 
 def test_default_capture_sizes_max_num_batched_tokens(check, rng):
     """max_num_batched_tokens bounds the top, and is a rung of its own when it is at most the top."""
-    cases = [(256, 100), (256, 512), (4, 6), (300, 1)]
-    cases += [(rng.randint(64, 300), rng.randint(1, 520)) for _ in range(12)]
+    pairs = [(256, 100), (256, 512), (4, 6), (300, 1)]
+    pairs += [(rng.randint(64, 300), rng.randint(1, 520)) for _ in range(12)]
+    cases = [(n, check.keywords(max_num_batched_tokens=tokens)) for n, tokens in pairs]
     check.each(NAME, cases, oracle.default_capture_sizes)
 
 
 def test_default_capture_sizes_query_len(check, rng):
     """With speculative decoding a request brings query_len tokens: those decode batches are rungs too."""
-    cases = [(3, 8192, 3), (10, 8192, 2), (256, 8192, 3)]
-    cases += [(rng.randint(1, 130), rng.choice((8192, rng.randint(16, 400))), rng.randint(2, 7)) for _ in range(14)]
+    cases = [(n, check.keywords(query_len=q)) for n, q in ((3, 3), (10, 2), (256, 3))]
+    cases += [(rng.randint(1, 130), check.keywords(query_len=rng.randint(2, 7))) for _ in range(7)]
+    for _ in range(7):
+        settings = {"max_num_batched_tokens": rng.randint(16, 400), "query_len": rng.randint(2, 7)}
+        cases.append((rng.randint(1, 130), check.keywords(**settings)))
     check.each(NAME, cases, oracle.default_capture_sizes)
 
 
@@ -41,7 +45,8 @@ def test_default_capture_sizes_interactivity(check, rng):
     """Interactivity captures every size from 1 to 32, as far as the top goes."""
     some = [rng.randint(1, 300) for _ in range(8)]
     cases = [(n, check.keywords(interactivity=True)) for n in (3, 16, 256, *some)]
-    cases += [(n, 8192, q, None, True) for n, q in ((5, 2), (rng.randint(2, 40), rng.randint(2, 5)))]
+    for n, q in ((5, 2), (rng.randint(2, 40), rng.randint(2, 5))):
+        cases.append((n, check.keywords(query_len=q, interactivity=True)))
     check.each(NAME, cases, oracle.default_capture_sizes)
 
 
