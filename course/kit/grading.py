@@ -186,7 +186,7 @@ def ask(problem: Problem, source: str, seed: int, seconds: float) -> dict:
     """The judge's report on a module's text. Raises NotJudged."""
     with tempfile.TemporaryDirectory(prefix="mini-llm-grading-") as folder:
         Path(folder, problem.module).write_text(source, encoding="utf-8", newline="\n")
-        words = [str(problem.id), problem.module, "--json", "--seed", str(seed)]
+        words = [str(problem.id), problem.module, "--package", "--json", "--seed", str(seed)]
         said, errors, status = _run([sys.executable, str(ROOT / "judge.py"), *words], folder, seconds)
     try:
         report = json.loads(said.rstrip().rsplit("\n", 1)[-1])
