@@ -91,6 +91,8 @@ def assemble(cells: Iterable[Answer], module: str) -> Assembled:
             left_out.append((answer.grade_id, f"{where} is no valid Python ({e.msg})"))
         except ValueError as e:  # half of a surrogate pair, for one
             left_out.append((answer.grade_id, f"it cannot be read as Python ({e})"))
+        except (RecursionError, MemoryError):
+            left_out.append((answer.grade_id, "it is nested too deeply to be read as Python"))
         except Refusal as e:
             left_out.append((answer.grade_id, str(e)))
     return Assembled(module, source, tuple(left_out))
@@ -123,7 +125,7 @@ def differences(problem: Problem, source: str | None = None, ws: Path | None = N
         if source is None:
             source = (ws / "mini_llm" / problem.module).read_text(encoding="utf-8")
         pieces = split(source)
-    except (OSError, ValueError, SyntaxError):
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
         return []
     texts = {p.text for p in pieces}
     grown = read_state(ws).get(problem.module, [])
@@ -147,7 +149,7 @@ def _saved_answers(problem: Problem, ws: Path) -> dict[str, tuple[Path, Answer]]
     for notebook in sorted(notebooks, key=lambda n: n.stat().st_mtime):
         try:
             found |= {a.part: (notebook, a) for a in answers(notebook) if a.problem == problem.id}
-        except (OSError, ValueError, AttributeError):
+        except (OSError, ValueError, AttributeError, RecursionError):
             continue  # not a notebook, or one that is being written: nothing to compare with
     return found
 
@@ -155,7 +157,7 @@ def _saved_answers(problem: Problem, ws: Path) -> dict[str, tuple[Path, Answer]]
 def _compare(name, notebook, answer, where, texts, pieces, names) -> list[str]:
     try:
         cell = read_cell(answer.source)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return [f"{name}: its answer cell in {notebook} does not parse. {GRADED}"]
     if name in cell.names(names):
         same = {p.text for p in cell.written(names)} <= texts

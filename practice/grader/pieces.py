@@ -66,11 +66,13 @@ def split(source: str) -> list[Piece]:
 def _by_line(body: Iterable[ast.stmt]) -> Iterator[list[ast.stmt]]:
     """Statements, those joined on one line by semicolons together."""
     group: list[ast.stmt] = []
+    end = 0
     for node in body:
-        if group and first_line(node) > max(n.end_lineno for n in group):
+        if group and first_line(node) > end:
             yield group
             group = []
         group.append(node)
+        end = max(end, node.end_lineno)
     if group:
         yield group
 
@@ -182,22 +184,23 @@ def cut(source: str, pieces: Iterable[Piece], block: str = "", at: Piece | None 
 def add_imports(source: str, statements: Iterable[str]) -> str:
     """`source` with one-line imports added below those at its head; the ones it has already are skipped."""
     there = {line for p in split(source) if p.is_import for _, line in import_lines(p.nodes)}
-    for statement in statements:
-        if statement not in there:
-            source = _add_import(source, statement)
+    new = [s for s in dict.fromkeys(statements) if s not in there]
+    for first in (True, False):
+        lines = [s for s in new if s.startswith("from __future__") == first]
+        source = _add_imports(source, lines, first) if lines else source
     return source
 
 
-def _add_import(source: str, statement: str) -> str:
+def _add_imports(source: str, statements: list[str], first: bool) -> str:
+    """All of them in one place: below the docstring (`first`), or below the imports there too."""
     lines = source.split("\n")
-    future = statement.startswith("from __future__")
     spot, below_import = 0, False
     for piece in split(source):
-        if piece.is_docstring or (piece.is_import and not future):
+        if piece.is_docstring or (piece.is_import and not first):
             spot, below_import = piece.end, piece.is_import
         else:
             break
     gap_above = [""] if spot and not below_import else []
-    gap_below = [""] if lines[spot : spot + 1] != [""] and not future else []
-    lines[spot:spot] = [*gap_above, statement, *gap_below]
+    gap_below = [""] if lines[spot : spot + 1] != [""] and not first else []
+    lines[spot:spot] = [*gap_above, *statements, *gap_below]
     return "\n".join(lines)
