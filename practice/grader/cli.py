@@ -132,14 +132,9 @@ def _judge(argv: list[str], prog: str) -> int:
     path = workspace.learner_file(problem) if own else args.file
     source = _read(path)
     judgement = _run(problem, source, path, args, asked, own)
-    if own and not args.examples and not args.part:
-        progress.remember(
-            problem,
-            accepted=judgement.accepted,
-            verdict=judgement.verdict,
-            sha=progress.sha(source),
-            score=judgement.passed / len(judgement.tests),
-        )
+    if own and not args.examples:
+        scores = judgement.as_json()["parts"].items()
+        progress.record(problem, {part: (row["passed"], row["total"]) for part, row in scores}, source)
     if args.json:
         print(json.dumps(judgement.as_json(), ensure_ascii=False))
     else:

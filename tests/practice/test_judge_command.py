@@ -149,6 +149,20 @@ def test_own_code_in_the_workspace(workspace):
     assert all(keys <= set(p) for p in listed)
 
 
+def test_own_code_accepted_part_by_part_is_accepted(workspace):
+    run("start", 134)
+    (workspace / "mini_llm" / "buckets.py").write_text((ROOT / "mini_llm" / "buckets.py").read_text())
+
+    def statuses():
+        return {p["id"]: p["status"] for p in json.loads(run("list", "--json").stdout)["problems"]}
+
+    for part in ("pad_to", "expected_waste", "best_sizes"):
+        assert statuses()[133] == "started"
+        assert judge(133, "--part", part)["verdict"] == "accepted"
+    assert judge(134, "--examples")["verdict"] == "examples passed"
+    assert statuses()[133] == "accepted" and statuses()[134] == "started"
+
+
 def test_own_code_may_import_from_its_package(workspace):
     run("start", 133)
     source = (ROOT / "mini_llm" / "buckets.py").read_text()
