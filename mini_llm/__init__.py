@@ -44,6 +44,7 @@ _HOMES = {
     "LLM": "engine",
     "split_at": "piecewise",
     "PiecewiseRunner": "piecewise",
+    "compile_step": "fusion",
 }
 __all__ = sorted(_HOMES)
 

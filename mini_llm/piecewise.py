@@ -143,7 +143,9 @@ class SplitStep:
     def __init__(self, graph_module: GraphModule, head: Callable):
         self.head = head
         self.placeholders = [node.name for node in graph_module.graph.nodes if node.op == "placeholder"]
-        self.weights = {n.name: getattr(graph_module, n.target) for n in graph_module.graph.nodes if n.op == "get_attr"}
+        weights = [node for node in graph_module.graph.nodes if node.op == "get_attr"]
+        # plain tensors: a Parameter is a type of its own to the compiler, and on a tape it would not stay one
+        self.weights = {node.name: getattr(graph_module, node.target).detach() for node in weights}
         (self.result,) = _results(graph_module)
         self.pieces = split_at(graph_module, ATTENTION)
         for i, piece in enumerate(self.pieces):
@@ -159,9 +161,13 @@ class SplitStep:
         """What runs a piece: here the piece itself. `fusion.py` compiles it."""
         return piece.run
 
+    def use_cache(self, kv: PagedKVCache) -> None:
+        """Told which cache is in use. Here that is attention's business alone; a fused step writes to it."""
+
     def start(self, inputs: StepInputs) -> dict[str, torch.Tensor]:
         """The values that are there before the first piece, by name."""
-        return self.weights | {name: getattr(inputs, name) for name in self.placeholders}
+        given = [name for name in self.placeholders if name not in self.weights]
+        return self.weights | {name: getattr(inputs, name) for name in given}
 
     def __call__(self, inputs: StepInputs) -> torch.Tensor:
         values = self.start(inputs)
@@ -200,6 +206,7 @@ class PiecewiseRunner:
         pool=None,
     ):
         self.step, self.kv, self.backend, self.buffers, self.pool = step, kv, backend, buffers, pool
+        step.use_cache(kv)
         self.sizes = sorted(set(sizes))
         for size in self.sizes:
             buffers.view(size)  # an error now, not at the first large batch

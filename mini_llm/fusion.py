@@ -1,0 +1,392 @@
+"""Compile the step once for every size, and let a pass put hand-written kernels into its graph.
+
+Two ways to fewer kernels. Inductor fuses what lies between matrix products by itself. Some things it cannot
+know: that q, k and v may come of one product, that rotated keys may go to the cache at once. A pass over the
+traced graph finds these places, by patterns that are traced from the plain layers, and puts one operator
+there, which is a Triton kernel on a GPU and its plain twin elsewhere.
+
+The pieces are compiled, not the step: attention between them stays as it is, and equal pieces share their
+code, so a model of any depth takes three compilations for each range of sizes.
+"""
+
+import logging
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import getitem
+from types import SimpleNamespace
+
+import torch
+import torch.nn.functional as F
+from torch.fx import Graph, GraphModule
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.passes.utils.matcher_utils import SubgraphMatcher
+
+from mini_llm.batch import StepBuffers
+from mini_llm.kernels import elementwise
+from mini_llm.kernels.decode_attention import rope_table
+from mini_llm.layers import RMSNorm, apply_rope
+from mini_llm.paged import PagedKVCache
+from mini_llm.piecewise import Piece, SplitStep, trace_step
+from mini_llm.step import logits
+from mini_llm.tape import opaque
+
+logger = logging.getLogger(__name__)
+aten = torch.ops.aten
+PRODUCTS = (aten.mm.default, aten.addmm.default)
+
+
+# --- fused operators ------------------------------------------------------------------------------
+
+
+@torch.library.custom_op("mini_llm::add_rms_norm", mutates_args=("delta",))
+def add_rms_norm(x: torch.Tensor, delta: torch.Tensor, gain: torch.Tensor, eps: float) -> torch.Tensor:
+    """delta += x, in place, for x [N, hidden]; return RMSNorm(delta) * gain. So x stays as it was."""
+    return elementwise.add_rms_norm(delta, x, gain, eps, torch.empty_like(delta))
+
+
+@torch.library.custom_op("mini_llm::silu_mul", mutates_args=())
+def silu_mul(gate_up: torch.Tensor) -> torch.Tensor:
+    """gate_up [N, 2 * inter], the gates first -> silu(gate) * up [N, inter]."""
+    return elementwise.silu_mul(gate_up, gate_up.new_empty(len(gate_up), gate_up.shape[1] // 2))
+
+
+@torch.library.custom_op("mini_llm::norm_rope_write", mutates_args=("k_rows", "v_rows"))
+def norm_rope_write(
+    qkv: torch.Tensor,
+    k_rows: torch.Tensor,
+    v_rows: torch.Tensor,
+    gains: list[torch.Tensor],
+    eps: float,
+    rope: torch.Tensor,
+    positions: torch.Tensor,
+    slot_mapping: torch.Tensor,
+) -> torch.Tensor:
+    """Norm (by the gains of q and k, if any) and rotate q and k, write k and v to the cache; return q [N, nh, hd].
+
+    qkv [N, (nh + 2 * n_kv) * hd]. `k_rows` and `v_rows` [slots + 1, n_kv, hd] are a layer's `cache_rows`: an
+    operator takes tensors only.
+    """
+    nkv, hd = k_rows.shape[1:]
+    out = qkv.new_empty(len(qkv), qkv.shape[1] - 2 * nkv * hd)
+    q_gain, k_gain = gains or (None, None)
+    kv = CacheRows(k_rows, v_rows)
+    elementwise.norm_rope_write(qkv, kv, 0, q_gain, k_gain, eps, rope, positions, slot_mapping, out)
+    return out.view(len(qkv), -1, hd)
+
+
+@add_rms_norm.register_fake
+def _(x, delta, gain, eps):
+    return torch.empty_like(delta)
+
+
+@silu_mul.register_fake
+def _(gate_up):
+    return gate_up.new_empty(gate_up.shape[0], gate_up.shape[1] // 2)
+
+
+@norm_rope_write.register_fake
+def _(qkv, k_rows, v_rows, gains, eps, rope, positions, slot_mapping):
+    nkv, hd = k_rows.shape[1:]
+    return qkv.new_empty(qkv.shape[0], qkv.shape[1] // hd - 2 * nkv, hd)
+
+
+class CacheRows:
+    """One layer of a PagedKVCache as the kernels take it, on the rows alone, each a block of one slot."""
+
+    def __init__(self, k_rows: torch.Tensor, v_rows: torch.Tensor):
+        self._rows = k_rows, v_rows
+        self.k, self.v = ([rows[:-1, None]] for rows in self._rows)
+
+    def write(self, layer: int, slot_mapping, k, v) -> None:
+        for rows, new in zip(self._rows, (k, v), strict=True):
+            rows[slot_mapping] = new.to(rows.dtype)  # -1 is the last row, which no block owns
+
+
+def cache_rows(kv: PagedKVCache) -> dict[str, torch.Tensor]:
+    """Where the keys and values of each layer are written: [slots + 1, n_kv, hd] by name, k_rows_0, v_rows_0 ..."""
+    parts = {"k": kv._rows[0], "v": kv._rows[1]}
+    rows = {f"{kind}_rows_{layer}": rows for kind, part in parts.items() for layer, rows in enumerate(part)}
+    # the same memory, and yet no view: for a view the compiler would put guards on the whole
+    return {name: view.new_empty(0).set_(view) for name, view in rows.items()}
+
+
+# --- the pass -------------------------------------------------------------------------------------
+
+
+def fuse(graph_module: GraphModule, cfg, max_positions: int) -> Counter:
+    """Put the fused operators into the traced step, in place; return how often each was put in.
+
+    The step then has more inputs, slot_mapping and all `cache_rows`: it writes keys and values by itself, and
+    attention finds them there.
+    """
+    graph, put = graph_module.graph, Counter()
+    weights = graph.find_nodes(op="get_attr")
+    first = next(iter(graph.nodes))
+    for node in weights:
+        first.prepend(node)  # a weight stands before whatever may use it
+    embedding = getattr(graph_module, weights[0].target)
+    dtype, device = embedding.dtype, embedding.device
+    put["products"] = merge_products(graph_module)
+
+    sums = {}
+    for (x, delta, gain), (total, normed) in matches(graph, *_add_norm_pattern(cfg, dtype)):
+        x = sums.get(x, x)  # what the match found may be the sum of the layer before, which is replaced by now
+        if delta.target not in PRODUCTS or len(delta.users) > 1:
+            continue  # only what nobody else reads may be overwritten
+        with graph.inserting_before(total):
+            new = graph.call_function(torch.ops.mini_llm.add_rms_norm.default, (x, delta, gain, cfg.rms_norm_eps))
+        total.replace_all_uses_with(delta)
+        sums[total] = delta
+        normed.replace_all_uses_with(new)
+        put["add_rms_norm"] += 1
+
+    for (gate_up,), (out,) in matches(graph, *_silu_mul_pattern(cfg, dtype)):
+        with graph.inserting_before(out):
+            out.replace_all_uses_with(graph.call_function(torch.ops.mini_llm.silu_mul.default, (gate_up,)))
+        put["silu_mul"] += 1
+
+    with graph.inserting_before(first):
+        rope = _constant(graph_module, "rope", rope_table(max_positions, cfg.hd, cfg.rope_theta, device))
+        slot_mapping = graph.placeholder("slot_mapping")
+        rows = [[graph.placeholder(f"{kind}_rows_{i}") for kind in "kv"] for i in range(cfg.num_hidden_layers)]
+    positions = next(node for node in graph.find_nodes(op="placeholder") if node.name == "positions")
+    for (qkv, _cos, _sin, *gains), (q, *_) in matches(graph, *_qkv_pattern(cfg, dtype)):
+        (attention,) = q.users
+        layer = attention.args[3]
+        arguments = (qkv, *rows[layer], gains, cfg.rms_norm_eps, rope, positions, slot_mapping)
+        with graph.inserting_before(attention):
+            new = graph.call_function(torch.ops.mini_llm.norm_rope_write.default, arguments)
+        attention.args = (new, None, None, layer)
+        put["norm_rope_write"] += 1
+
+    graph.eliminate_dead_code()
+    graph.lint()
+    graph_module.recompile()
+    return put
+
+
+def merge_products(graph_module: GraphModule) -> int:
+    """Make one product of those that multiply the same x, so x is read once; return how many it made.
+
+    The weights are put together in memory, and the model's own become views of that: nothing is kept twice.
+    """
+    graph, groups = graph_module.graph, defaultdict(list)
+    for node in graph.nodes:
+        if node.target in PRODUCTS and node.args[-1].target is aten.t.default:
+            groups[node.target, node.args[-2]].append(node)
+    groups = [(x, nodes) for (_, x), nodes in groups.items() if len(nodes) > 1]
+    first = next(iter(graph.nodes))
+    for number, (x, nodes) in enumerate(groups):
+        parts = [[node.args[-1].args[0] for node in nodes]]  # weights, then biases if there are any
+        if nodes[0].target is aten.addmm.default:
+            parts.append([node.args[0] for node in nodes])
+        with graph.inserting_before(first):
+            weight, *bias = (
+                _constant(graph_module, f"packed_{number}_{kind}", _pack(graph_module, nodes))
+                for kind, nodes in zip(("weight", "bias"), parts, strict=False)
+            )
+        with graph.inserting_before(nodes[0]):
+            product = graph.call_function(nodes[0].target, (*bias, x, graph.call_function(aten.t.default, (weight,))))
+            widths = [getattr(graph_module, node.target).shape[0] for node in parts[0]]
+            split = graph.call_function(aten.split_with_sizes.default, (product, widths, -1))
+            for i, node in enumerate(nodes):
+                node.replace_all_uses_with(graph.call_function(getitem, (split, i)))
+    graph.eliminate_dead_code()
+    return len(groups)
+
+
+def matches(graph: Graph, function: Callable, *examples):
+    """Where `graph` does what `function` does of tensors like `examples`: pairs of input and output nodes."""
+    pattern = make_fx(function)(*examples).graph
+    outputs = pattern.output_node().all_input_nodes
+    for match in SubgraphMatcher(pattern).match(graph):
+        yield match.placeholder_nodes, [match.nodes_map[output] for output in outputs]
+
+
+# The patterns call the plain layers, so the tracer writes them as it wrote the step.
+
+
+def _norm(x, gain, eps):
+    return RMSNorm.forward(SimpleNamespace(weight=gain, eps=eps), x)
+
+
+def _add_norm_pattern(cfg, dtype):
+    def pattern(x, delta, gain):
+        total = x + delta
+        return total, _norm(total, gain, cfg.rms_norm_eps)
+
+    return pattern, *torch.zeros(2, 3, cfg.hidden_size, dtype=dtype), torch.zeros(cfg.hidden_size, dtype=dtype)
+
+
+def _silu_mul_pattern(cfg, dtype):
+    def pattern(gate_up):
+        gate, up = gate_up.split([cfg.intermediate_size] * 2, dim=-1)
+        return F.silu(gate) * up
+
+    return pattern, torch.zeros(3, 2 * cfg.intermediate_size, dtype=dtype)
+
+
+def _qkv_pattern(cfg, dtype):
+    heads = cfg.num_attention_heads, cfg.num_key_value_heads, cfg.num_key_value_heads
+
+    def pattern(qkv, cos, sin, *gains):
+        parts = qkv.split([n * cfg.hd for n in heads], dim=-1)
+        q, k, v = (part.view(-1, n, cfg.hd) for part, n in zip(parts, heads, strict=True))
+        if gains:
+            q, k = _norm(q, gains[0], cfg.rms_norm_eps), _norm(k, gains[1], cfg.rms_norm_eps)
+        return apply_rope(q, cos, sin), apply_rope(k, cos, sin), v
+
+    gains = torch.zeros(2 * cfg.qk_norm, cfg.hd, dtype=dtype)
+    return pattern, torch.zeros(3, sum(heads) * cfg.hd, dtype=dtype), *torch.zeros(2, 3, 1, cfg.hd), *gains
+
+
+def _constant(graph_module: GraphModule, name: str, tensor: torch.Tensor):
+    graph_module.register_buffer(name, tensor)
+    return graph_module.graph.get_attr(name)
+
+
+def _pack(graph_module: GraphModule, nodes) -> torch.Tensor:
+    """The weights of these nodes in one tensor, which they then lie in."""
+    weights = [getattr(graph_module, node.target) for node in nodes]
+    packed = torch.cat([weight.data for weight in weights])
+    for weight, part in zip(weights, packed.split([len(weight) for weight in weights]), strict=True):
+        weight.data = part
+    return packed
+
+
+# --- compile --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Version:
+    """Code for `low` .. `high` tokens; `high` None: for any number from `low` on."""
+
+    low: int
+    high: int | None
+
+    def takes(self, tokens: int) -> bool:
+        return self.low <= tokens and (self.high is None or tokens <= self.high)
+
+    @property
+    def example(self) -> int:
+        """A number of tokens to compile with. Small, but no number that torch would take for a constant."""
+        return self.low if self.low == self.high else min(self.high or 16, max(self.low, 16))
+
+
+def versions(compile_sizes: Sequence[int] = (), compile_ranges_endpoints: Sequence[int] = ()) -> list[Version]:
+    """What to compile, the most special first: single sizes, then ranges that end at the endpoints and beyond.
+
+    1 is always a size of its own: torch takes a dimension of 1 for a constant, whatever it is told, and code
+    that it compiled for 2 and more would be compiled again for 1, in the middle of work.
+    As vLLM's `compile_sizes` and `compile_ranges_endpoints` (0.33.0). Raises ValueError for a size below 1.
+    """
+    sizes = sorted({1, *compile_sizes})
+    if min(sizes[0], *compile_ranges_endpoints, 1) < 1:
+        raise ValueError("compiled sizes and the ends of ranges are at least 1")
+    ends = sorted({end for end in compile_ranges_endpoints if end > 1})
+    ranges = [Version(low + 1, high) for low, high in zip([1, *ends], [*ends, None], strict=True)]
+    return [Version(size, size) for size in sizes] + ranges
+
+
+class CompiledPiece:
+    """A piece in several versions, each compiled at its first call."""
+
+    def __init__(self, module: GraphModule, name: str, versions: Sequence[Version], **options):
+        self.versions = []
+        for version in versions:
+            # torch.compile keeps code by function: with one of its own, a version never meets another's guards
+            own = GraphModule(module, module.graph)
+            code = torch.compile(own.forward, dynamic=False, fullgraph=True, **options)
+            # On a tape, one operator. It writes to the cache, but not while recorded: then all slots are -1.
+            self.versions.append((version, opaque(code, name)))
+
+    @torch.no_grad()  # the code has a guard on it
+    def run(self, tokens: int, *args) -> tuple:
+        for version, code in self.versions:
+            if version.takes(tokens):
+                return code(*args)
+        raise ValueError(f"nothing was compiled for {tokens} tokens")
+
+
+class CompiledStep(SplitStep):
+    """A SplitStep whose pieces are compiled, by `start_up`. A fused one needs `use_cache` before its first step.
+
+    `options` are those of torch.compile. `.put` says what the pass has put in.
+    """
+
+    def __init__(self, graph_module: GraphModule, head: Callable, versions: Sequence[Version], put=(), **options):
+        self.versions, self.put, self._options = list(versions), Counter(put), options
+        self._compiled: dict[tuple, CompiledPiece] = {}
+        super().__init__(graph_module, head)
+
+    @property
+    def compilations(self) -> int:
+        """How many times the compiler runs: distinct pieces times versions, whatever the number of layers."""
+        return len(self._compiled) * len(self.versions)
+
+    def faster(self, piece: Piece) -> Callable:
+        shapes = [self.weights[name].shape for name in piece.inputs if name in self.weights]
+        key = piece.module.code, tuple(shapes)
+        if key not in self._compiled:
+            name = f"compiled_piece_{len(self._compiled)}"
+            self._compiled[key] = CompiledPiece(piece.module, name, self.versions, **self._options)
+        run = self._compiled[key].run
+        place = next(i for i, name in enumerate(piece.inputs) if self._has_a_row_per_token(name))
+        return lambda *args: run(len(args[place]), *args)
+
+    def use_cache(self, kv: PagedKVCache) -> None:
+        """From here on keys and values go to `kv`. Graphs keep the cache that they were captured with."""
+        if self.put["norm_rope_write"]:
+            self.weights |= cache_rows(kv)
+
+    def start_up(self, kv: PagedKVCache) -> None:
+        """Compile every version by running it on padding. `kv` may be another cache than the one used later."""
+        self.use_cache(kv)
+        device = next(iter(self.weights.values())).device
+        for version in self.versions:
+            values = self.start(StepBuffers(version.example, version.example, 1, device).view(version.example))
+            for piece in self.pieces:
+                if piece.splits:
+                    values[piece.outputs[0]] = torch.zeros_like(values[piece.inputs[0]])
+                    continue
+                for name in piece.inputs:
+                    # a cache of another size needs no other code, nor does another number of tokens
+                    if "_rows_" in name or (self._has_a_row_per_token(name) and version.low != version.high):
+                        torch._dynamo.mark_dynamic(values[name], 0)
+                outputs = piece.run(*(values[name] for name in piece.inputs))
+                values.update(zip(piece.outputs, outputs, strict=True))
+
+    def _has_a_row_per_token(self, name: str) -> bool:
+        return name not in self.weights and "_rows_" not in name
+
+
+def compile_step(
+    model,
+    kv: PagedKVCache | None = None,
+    max_positions: int | None = None,
+    *,
+    fusions: bool = True,
+    compile_sizes: Sequence[int] = (),
+    compile_ranges_endpoints: Sequence[int] = (),
+    **options,
+) -> CompiledStep:
+    """The step of `model` in compiled pieces, ready for any number of tokens: nothing is compiled after this.
+
+    `kv` is where a fused step writes; it can be given later, by `use_cache`. `max_positions`: no position is as
+    large; by default what `kv` holds. `fusions`: put the hand-written kernels in. `options` go to torch.compile.
+    """
+    start, cfg, weight = time.perf_counter(), model.cfg, model.embed_tokens.weight
+    graph_module, put = trace_step(model), ()
+    if kv is None:
+        kv = PagedKVCache(cfg.num_hidden_layers, 2, 16, cfg.num_key_value_heads, cfg.hd, weight.dtype, weight.device)
+    if fusions:
+        put = fuse(graph_module, cfg, max_positions or kv.num_blocks * kv.block_size)
+    step = CompiledStep(
+        graph_module, lambda hidden: logits(model, hidden), versions(compile_sizes, compile_ranges_endpoints), put,
+        **options,
+    )  # fmt: skip
+    step.start_up(kv)
+    logger.info("compiled %d pieces of code in %.1f s", step.compilations, time.perf_counter() - start)
+    return step
