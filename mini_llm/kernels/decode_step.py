@@ -98,14 +98,14 @@ class FinalStep:
         eps = self.cfg.rms_norm_eps
         for i, layer in enumerate(self.layers):
             self._product(x, layer.qkv, qkv, gain=layer.input_gain, eps=eps, bias=layer.qkv_bias)
-            self._attend(i, layer, inputs, N)
+            self._attend(i, layer, inputs, N, self.pdl)
             self._product(attended, layer.o, x, residual=x)
             self._product(x, layer.gate_up, activated, gain=layer.mlp_gain, eps=eps, gated=True)
             self._product(activated, layer.down, x, residual=x)
         return self._product(x, self.head, self.logits[:N], gain=self.gain, eps=eps)
 
     def _many(self, inputs, N):
-        """Products by cuBLAS; each norm takes in the residual addition before it."""
+        """Products by cuBLAS; each norm takes in the residual addition before it. Early launch gains nothing here."""
         x, normed, delta, qkv, attended, gate_up, activated = (
             each[:N]
             for each in (self.x, self.normed, self.delta, self.qkv, self.attended, self.gate_up, self.activated)
@@ -113,22 +113,22 @@ class FinalStep:
         eps = self.cfg.rms_norm_eps
         pending = None  # what is still to be added to x
         for i, layer in enumerate(self.layers):
-            add_rms_norm(x, pending, layer.input_gain, eps, normed, pdl=self.pdl)
+            add_rms_norm(x, pending, layer.input_gain, eps, normed)
             _matmul(normed, layer.qkv, qkv, layer.qkv_bias)
-            self._attend(i, layer, inputs, N)
+            self._attend(i, layer, inputs, N, pdl=False)
             _matmul(attended, layer.o, delta)
-            add_rms_norm(x, delta, layer.mlp_gain, eps, normed, pdl=self.pdl)
+            add_rms_norm(x, delta, layer.mlp_gain, eps, normed)
             _matmul(normed, layer.gate_up, gate_up)
-            silu_mul(gate_up, activated, pdl=self.pdl)
+            silu_mul(gate_up, activated)
             pending = _matmul(activated, layer.down, delta)
-        add_rms_norm(x, pending, self.gain, eps, normed, pdl=self.pdl)
+        add_rms_norm(x, pending, self.gain, eps, normed)
         return _matmul(normed, self.head, self.logits[:N])
 
-    def _attend(self, i, layer, inputs, N):
+    def _attend(self, i, layer, inputs, N, pdl):
         kv_heads = N * self.cfg.num_key_value_heads
         decode_attention(
             self.qkv[:N], self.kv, i, layer.q_gain, layer.k_gain, self.cfg.rms_norm_eps, self.rope, inputs,
-            self.attended[:N], self.scratch, pdl=self.pdl, **self.attention_for(kv_heads),
+            self.attended[:N], self.scratch, pdl=pdl, **self.attention_for(kv_heads),
         )  # fmt: skip
 
     def _product(self, x, weight, out, **around):

@@ -50,7 +50,7 @@ def has_dependent_launch(device: torch.device) -> bool:
 
 
 def options(pdl: bool, num_warps: int, num_stages: int = 3) -> dict:
-    """Launch options of a kernel; `pdl` for one that calls `inputs_ready` (see there)."""
+    """Launch options of a kernel; `pdl`: it may start before the one before has ended, see `inputs_ready`."""
     options = {"num_warps": num_warps, "num_stages": num_stages}
     if pdl:  # the interpreter does not know the word
         options["launch_pdl"] = True
@@ -59,13 +59,15 @@ def options(pdl: bool, num_warps: int, num_stages: int = 3) -> dict:
 
 @triton.jit
 def inputs_ready(PDL: tl.constexpr):
-    """Everything above this line ran while the kernel before was still at work; below, its results are there.
+    """What stands above this line ran while the kernel before was still at work; below, its results are there.
 
-    Programmatic dependent launch. A kernel that was launched this way may start early, and may read weights,
-    which no kernel writes, but nothing that a kernel of this step has written. `gdc_wait` returns when the
-    kernel before has ended and its writes can be seen. As that one waited in its turn, so have all before.
-    `gdc_launch_dependents` lets the next kernel start early too: it is called first, so that the next
-    kernel's weights are on their way as soon as there is room on the GPU.
+    Programmatic dependent launch. A kernel that was launched this way starts early. Until here it may read
+    weights, which no kernel writes, the cache of earlier steps and the step's inputs, but nothing that a kernel
+    of this step has written; and it may write nothing. `gdc_wait` returns when the kernel before has ended and
+    its writes can be seen. As that one waited in its turn, so have all before.
+
+    `gdc_launch_dependents` lets the next kernel start as soon as there is room. It comes after this kernel's own
+    loads: called first, it would send the next kernel's loads ahead of them (measured: 8 to 15% slower).
     """
     if PDL:
         gdc_launch_dependents()

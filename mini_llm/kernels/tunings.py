@@ -12,10 +12,10 @@ FUSED_ROWS = 4  # batches up to this size run the fused products, larger ones cu
 # The products of Qwen3-0.6B by (outputs, K): up to so many rows -> tiling. NVIDIA H200, torch 2.11, Triton 3.6.
 MEASURED: dict[tuple[int, int], dict[int, Tiling]] = {
     (4096, 1024): {4: Tiling(4, 1)},  # qkv
-    (1024, 2048): {4: Tiling(2, 4)},  # o
-    (3072, 1024): {4: Tiling(2, 1)},  # gate and up
-    (1024, 3072): {1: Tiling(4, 4), 4: Tiling(4, 8)},  # down
-    (151936, 1024): {1: Tiling(4, 4), 4: Tiling(8, 2)},  # output layer
+    (1024, 2048): {1: Tiling(2, 1), 4: Tiling(4, 2)},  # o
+    (3072, 1024): {1: Tiling(4, 4), 2: Tiling(8, 4), 4: Tiling(2, 1)},  # gate and up
+    (1024, 3072): {1: Tiling(4, 8), 4: Tiling(4, 4)},  # down
+    (151936, 1024): {1: Tiling(4, 2), 4: Tiling(4, 1)},  # output layer
 }
 
 
@@ -30,7 +30,11 @@ def tiling_for(M: int, N: int, K: int) -> Tiling:
 def attention_for(kv_heads: int) -> dict:
     """How attention is cut, for so many KV heads of all requests together: see `decode_attention`.
 
-    Keys are split until there are enough programs for a large GPU, and no more.
+    Few heads share their keys among more programs. Many heads fill the GPU, and do so better with small ones.
     """
-    splits = max(1, min(MAX_SPLITS, 256 // kv_heads))
-    return {"splits": 1 << (splits.bit_length() - 1), "keys": 64, "num_warps": 8}
+    if kv_heads <= 32:
+        programs, keys, num_warps = 128, 128, 8
+    else:
+        programs, keys, num_warps = 256, 64 if kv_heads < 1024 else 32, 4
+    splits = max(1, min(MAX_SPLITS, programs // kv_heads))
+    return {"splits": 1 << (splits.bit_length() - 1), "keys": keys, "num_warps": num_warps}
