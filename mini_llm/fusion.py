@@ -24,7 +24,8 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.passes.utils.matcher_utils import SubgraphMatcher
 
 from mini_llm.batch import StepBuffers
-from mini_llm.kernels import elementwise
+from mini_llm.compile_cache import CompileKey, code_kept_in
+from mini_llm.fused_ops import cache_rows
 from mini_llm.kernels.decode_attention import rope_table
 from mini_llm.layers import RMSNorm, apply_rope
 from mini_llm.paged import PagedKVCache
@@ -35,81 +36,6 @@ from mini_llm.tape import opaque
 logger = logging.getLogger(__name__)
 aten = torch.ops.aten
 PRODUCTS = (aten.mm.default, aten.addmm.default)
-
-
-# --- fused operators ------------------------------------------------------------------------------
-
-
-@torch.library.custom_op("mini_llm::add_rms_norm", mutates_args=("delta",))
-def add_rms_norm(x: torch.Tensor, delta: torch.Tensor, gain: torch.Tensor, eps: float) -> torch.Tensor:
-    """delta += x, in place, for x [N, hidden]; return RMSNorm(delta) * gain. So x stays as it was."""
-    return elementwise.add_rms_norm(delta, x, gain, eps, torch.empty_like(delta))
-
-
-@torch.library.custom_op("mini_llm::silu_mul", mutates_args=())
-def silu_mul(gate_up: torch.Tensor) -> torch.Tensor:
-    """gate_up [N, 2 * inter], the gates first -> silu(gate) * up [N, inter]."""
-    return elementwise.silu_mul(gate_up, gate_up.new_empty(len(gate_up), gate_up.shape[1] // 2))
-
-
-@torch.library.custom_op("mini_llm::norm_rope_write", mutates_args=("k_rows", "v_rows"))
-def norm_rope_write(
-    qkv: torch.Tensor,
-    k_rows: torch.Tensor,
-    v_rows: torch.Tensor,
-    gains: list[torch.Tensor],
-    eps: float,
-    rope: torch.Tensor,
-    positions: torch.Tensor,
-    slot_mapping: torch.Tensor,
-) -> torch.Tensor:
-    """Norm (by the gains of q and k, if any) and rotate q and k, write k and v to the cache; return q [N, nh, hd].
-
-    qkv [N, (nh + 2 * n_kv) * hd]. `k_rows` and `v_rows` [slots + 1, n_kv, hd] are a layer's `cache_rows`: an
-    operator takes tensors only.
-    """
-    nkv, hd = k_rows.shape[1:]
-    out = qkv.new_empty(len(qkv), qkv.shape[1] - 2 * nkv * hd)
-    q_gain, k_gain = gains or (None, None)
-    kv = CacheRows(k_rows, v_rows)
-    elementwise.norm_rope_write(qkv, kv, 0, q_gain, k_gain, eps, rope, positions, slot_mapping, out)
-    return out.view(len(qkv), -1, hd)
-
-
-@add_rms_norm.register_fake
-def _(x, delta, gain, eps):
-    return torch.empty_like(delta)
-
-
-@silu_mul.register_fake
-def _(gate_up):
-    return gate_up.new_empty(gate_up.shape[0], gate_up.shape[1] // 2)
-
-
-@norm_rope_write.register_fake
-def _(qkv, k_rows, v_rows, gains, eps, rope, positions, slot_mapping):
-    nkv, hd = k_rows.shape[1:]
-    return qkv.new_empty(qkv.shape[0], qkv.shape[1] // hd - 2 * nkv, hd)
-
-
-class CacheRows:
-    """One layer of a PagedKVCache as the kernels take it, on the rows alone, each a block of one slot."""
-
-    def __init__(self, k_rows: torch.Tensor, v_rows: torch.Tensor):
-        self._rows = k_rows, v_rows
-        self.k, self.v = ([rows[:-1, None]] for rows in self._rows)
-
-    def write(self, layer: int, slot_mapping, k, v) -> None:
-        for rows, new in zip(self._rows, (k, v), strict=True):
-            rows[slot_mapping] = new.to(rows.dtype)  # -1 is the last row, which no block owns
-
-
-def cache_rows(kv: PagedKVCache) -> dict[str, torch.Tensor]:
-    """Where the keys and values of each layer are written: [slots + 1, n_kv, hd] by name, k_rows_0, v_rows_0 ..."""
-    parts = {"k": kv._rows[0], "v": kv._rows[1]}
-    rows = {f"{kind}_rows_{layer}": rows for kind, part in parts.items() for layer, rows in enumerate(part)}
-    # the same memory, and yet no view: for a view the compiler would put guards on the whole
-    return {name: view.new_empty(0).set_(view) for name, view in rows.items()}
 
 
 # --- the pass -------------------------------------------------------------------------------------
@@ -370,23 +296,34 @@ def compile_step(
     fusions: bool = True,
     compile_sizes: Sequence[int] = (),
     compile_ranges_endpoints: Sequence[int] = (),
+    level: int | None = None,
+    max_num_seqs: int = 256,
+    max_num_batched_tokens: int = 8192,
+    cache_dir=None,
     **options,
 ) -> CompiledStep:
     """The step of `model` in compiled pieces, ready for any number of tokens: nothing is compiled after this.
 
     `kv` is where a fused step writes; it can be given later, by `use_cache`. `max_positions`: no position is as
-    large; by default what `kv` holds. `fusions`: put the hand-written kernels in. `options` go to torch.compile.
+    large; by default what `kv` holds. `fusions`: put the hand-written kernels in. For sizes and ranges see
+    `versions`. The next three change no code today, and yet are part of the key under which the code is kept in
+    `cache_dir` (see `CompileKey.folder`). `options` go to torch.compile.
     """
     start, cfg, weight = time.perf_counter(), model.cfg, model.embed_tokens.weight
     graph_module, put = trace_step(model), ()
     if kv is None:
         kv = PagedKVCache(cfg.num_hidden_layers, 2, 16, cfg.num_key_value_heads, cfg.hd, weight.dtype, weight.device)
+    max_positions = max_positions or kv.num_blocks * kv.block_size
     if fusions:
-        put = fuse(graph_module, cfg, max_positions or kv.num_blocks * kv.block_size)
-    step = CompiledStep(
-        graph_module, lambda hidden: logits(model, hidden), versions(compile_sizes, compile_ranges_endpoints), put,
-        **options,
+        put = fuse(graph_module, cfg, max_positions)
+    key = CompileKey.of(
+        model, options, level=level, fusions=fusions, compile_sizes=compile_sizes, max_num_seqs=max_num_seqs,
+        compile_ranges_endpoints=compile_ranges_endpoints, max_num_batched_tokens=max_num_batched_tokens,
+        max_positions=max_positions,
     )  # fmt: skip
-    step.start_up(kv)
+    wanted = versions(compile_sizes, compile_ranges_endpoints)
+    step = CompiledStep(graph_module, lambda hidden: logits(model, hidden), wanted, put, **options)
+    with code_kept_in(key.folder(cache_dir)):
+        step.start_up(kv)
     logger.info("compiled %d pieces of code in %.1f s", step.compilations, time.perf_counter() - start)
     return step
