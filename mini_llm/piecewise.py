@@ -126,7 +126,7 @@ def _is_size(node: Node) -> bool:
 
 
 def _results(graph_module: GraphModule) -> list[str]:
-    output = next(reversed(graph_module.graph.nodes))
+    output = graph_module.graph.output_node()
     return [node.name for node in output.all_input_nodes]
 
 

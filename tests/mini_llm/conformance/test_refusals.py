@@ -23,7 +23,7 @@ REFUSED = {
     "torch.masked_select": lambda x: torch.masked_select(x, x > 1),
     "torch.functional.unique": lambda x: torch.unique(x),
     "torch.bincount": lambda x: torch.bincount(x.long()),
-    "torch.equal": lambda x: x * torch.equal(x, x),
+    "torch.equal": lambda x: x * torch.equal(x, x + 0),  # a tensor and itself are equal without a read
     "torch.allclose": lambda x: x * torch.allclose(x, x),
     "torch.nn.functional.one_hot": lambda x: torch.nn.functional.one_hot(x.long()),
     "Tensor.repeat_interleave": lambda x: x.repeat_interleave(x.long()),
