@@ -15,7 +15,7 @@ WRITTEN = "written-3-ladder_for_a_server"
 # by student, for the parts in the order of PARTS
 EARNED = {
     "full": ALL,
-    "partial": (2, 3 * 3 / 5, 0, 0),
+    "partial": (2, 3 * 3 / 4, 0, 0),
     "blank": NONE,
     "endless": (2, 3, 0, 4),
     "endless-import": (2, 3, 0, 4),
