@@ -23,7 +23,7 @@ from torch.fx import Graph, GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.passes.utils.matcher_utils import SubgraphMatcher
 
-from mini_llm.batch import StepBuffers
+from mini_llm.batch import StepBuffers, StepInputs
 from mini_llm.compile_cache import CompileKey, code_kept_in
 from mini_llm.fused_ops import cache_rows
 from mini_llm.kernels.decode_attention import rope_table
@@ -213,7 +213,7 @@ def versions(compile_sizes: Sequence[int] = (), compile_ranges_endpoints: Sequen
         raise ValueError("compiled sizes and the ends of ranges are at least 1")
     ends = sorted({end for end in compile_ranges_endpoints if end > 1})
     ranges = [Version(low + 1, high) for low, high in zip([1, *ends], [*ends, None], strict=True)]
-    return [Version(size, size) for size in sizes] + ranges
+    return list(dict.fromkeys([Version(size, size) for size in sizes] + ranges))
 
 
 class CompiledPiece:
@@ -259,16 +259,22 @@ class CompiledStep(SplitStep):
             name = f"compiled_piece_{len(self._compiled)}"
             self._compiled[key] = CompiledPiece(piece.module, name, self.versions, **self._options)
         run = self._compiled[key].run
-        place = next(i for i, name in enumerate(piece.inputs) if self._has_a_row_per_token(name))
+        # whatever is neither weight nor cache has a row for each token
+        place = next(i for i, n in enumerate(piece.inputs) if n not in self.weights and "_rows_" not in n)
         return lambda *args: run(len(args[place]), *args)
 
     def use_cache(self, kv: PagedKVCache) -> None:
         """From here on keys and values go to `kv`. Graphs keep the cache that they were captured with."""
         if self.put["norm_rope_write"]:
-            self.weights |= cache_rows(kv)
+            self.cache = cache_rows(kv)
+
+    def start(self, inputs: StepInputs) -> dict[str, torch.Tensor]:
+        if self.put["norm_rope_write"] and not self.cache:
+            raise RuntimeError("a fused step writes keys and values by itself: tell it where, with use_cache(kv)")
+        return super().start(inputs)
 
     def start_up(self, kv: PagedKVCache) -> None:
-        """Compile every version by running it on padding. `kv` may be another cache than the one used later."""
+        """Compile every version by running it on padding. Any cache of the model's shape will do."""
         self.use_cache(kv)
         device = next(iter(self.weights.values())).device
         for version in self.versions:
@@ -278,14 +284,14 @@ class CompiledStep(SplitStep):
                     values[piece.outputs[0]] = torch.zeros_like(values[piece.inputs[0]])
                     continue
                 for name in piece.inputs:
-                    # a cache of another size needs no other code, nor does another number of tokens
-                    if "_rows_" in name or (self._has_a_row_per_token(name) and version.low != version.high):
+                    if name in self.cache:  # one of another size needs no other code
                         torch._dynamo.mark_dynamic(values[name], 0)
+                    elif name not in self.weights and version.low != version.high:
+                        limits = {"min": version.low, "max": version.high} if version.high else {}
+                        torch._dynamo.mark_dynamic(values[name], 0, **limits)
                 outputs = piece.run(*(values[name] for name in piece.inputs))
                 values.update(zip(piece.outputs, outputs, strict=True))
-
-    def _has_a_row_per_token(self, name: str) -> bool:
-        return name not in self.weights and "_rows_" not in name
+        self.cache = {}
 
 
 def compile_step(
@@ -311,9 +317,9 @@ def compile_step(
     """
     start, cfg, weight = time.perf_counter(), model.cfg, model.embed_tokens.weight
     graph_module, put = trace_step(model), ()
-    if kv is None:
-        kv = PagedKVCache(cfg.num_hidden_layers, 2, 16, cfg.num_key_value_heads, cfg.hd, weight.dtype, weight.device)
-    max_positions = max_positions or kv.num_blocks * kv.block_size
+    any_kv = PagedKVCache(cfg.num_hidden_layers, 2, 16, cfg.num_key_value_heads, cfg.hd, weight.dtype, weight.device)
+    if max_positions is None:
+        max_positions = (kv or any_kv).num_blocks * (kv or any_kv).block_size
     if fusions:
         put = fuse(graph_module, cfg, max_positions)
     key = CompileKey.of(
@@ -324,6 +330,8 @@ def compile_step(
     wanted = versions(compile_sizes, compile_ranges_endpoints)
     step = CompiledStep(graph_module, lambda hidden: logits(model, hidden), wanted, put, **options)
     with code_kept_in(key.folder(cache_dir)):
-        step.start_up(kv)
+        step.start_up(any_kv)
+    if kv is not None:
+        step.use_cache(kv)
     logger.info("compiled %d pieces of code in %.1f s", step.compilations, time.perf_counter() - start)
     return step

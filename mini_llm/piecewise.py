@@ -146,6 +146,7 @@ class SplitStep:
         weights = [node for node in graph_module.graph.nodes if node.op == "get_attr"]
         # plain tensors: a Parameter is a type of its own to the compiler, and on a tape it would not stay one
         self.weights = {node.name: getattr(graph_module, node.target).detach() for node in weights}
+        self.cache: dict[str, torch.Tensor] = {}  # where keys and values go, for a step that writes them itself
         (self.result,) = _results(graph_module)
         self.pieces = split_at(graph_module, ATTENTION)
         for i, piece in enumerate(self.pieces):
@@ -166,8 +167,8 @@ class SplitStep:
 
     def start(self, inputs: StepInputs) -> dict[str, torch.Tensor]:
         """The values that are there before the first piece, by name."""
-        given = [name for name in self.placeholders if name not in self.weights]
-        return self.weights | {name: getattr(inputs, name) for name in given}
+        given = [name for name in self.placeholders if name not in self.cache]
+        return self.weights | self.cache | {name: getattr(inputs, name) for name in given}
 
     def __call__(self, inputs: StepInputs) -> torch.Tensor:
         values = self.start(inputs)
