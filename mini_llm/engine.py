@@ -37,6 +37,8 @@ class EngineConfig:
     enforce_eager: bool = False
     compile: bool | None = None
     fusions: bool | None = None
+    compile_sizes: Sequence[int] = ()  # token counts with code of their own, besides the code for any number
+    compile_ranges_endpoints: Sequence[int] = ()  # where one range of token counts ends and the next begins
     cudagraph_mode: CUDAGraphMode | str | None = None
     capture_sizes: Sequence[int] | None = None
     attention: str | None = None  # the backend's name
@@ -121,7 +123,12 @@ class LLM:
         if self.optimization.compile:
             from mini_llm.fusion import compile_step
 
-            return compile_step(self.model, max_positions=self.max_model_len, fusions=self.optimization.fusions)
+            config = self.config
+            return compile_step(
+                self.model, max_positions=self.max_model_len, fusions=self.optimization.fusions, level=config.level,
+                compile_sizes=config.compile_sizes, compile_ranges_endpoints=config.compile_ranges_endpoints,
+                max_num_seqs=config.max_num_seqs, max_num_batched_tokens=config.max_num_batched_tokens,
+            )  # fmt: skip
         if self.mode.requires_piecewise_compilation():
             from mini_llm.piecewise import split_step
 

@@ -2,10 +2,12 @@
 
 import logging
 import time
+from collections import Counter
 
 import pytest
 import torch
 from engine_checks import CHECKS, PROMPTS, SIZES, SMALL, params_for, plain_answer, same_up_to_ties, serve, sharp_model
+from torch.profiler import ProfilerActivity, profile
 
 from mini_llm import LLM, Config, SamplingParams, Transformer, build_batch
 from mini_llm.dispatch import CUDAGraphMode
@@ -87,6 +89,37 @@ def test_greedy_answers_are_those_of_transformers_in_every_mode(peer, mode, devi
     used = {each.name for each, count in llm.executor.steps.items() if count}
     wanted = {"FULL_DECODE_ONLY": {"FULL", "NONE"}, "FULL_AND_PIECEWISE": {"FULL", "PIECEWISE"}}.get(mode, {mode})
     assert used == wanted
+
+
+@pytest.fixture(scope="module")
+def compiled_code(tmp_path_factory):
+    """A folder of one's own for compiled code, so that it is this run's compiler that is tested."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MINI_LLM_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+SLOW = pytest.mark.slow  # compiling takes some 20 s for each of these
+
+
+@pytest.mark.parametrize("peer", ["Qwen3"], indirect=True)
+@pytest.mark.parametrize("level", [0, pytest.param(1, marks=SLOW), 2, pytest.param(3, marks=SLOW)])
+def test_greedy_answers_are_those_of_transformers_at_every_level(peer, level, compiled_code):
+    llm = LLM(peer[0], device="cpu", **SMALL, level=level, capture_sizes=SIZES)
+    assert llm.mode.name == ["NONE", "PIECEWISE", "FULL_AND_PIECEWISE", "FULL_AND_PIECEWISE"][level]
+    assert_like_transformers(llm, peer, tolerance=1e-4)
+    # Compiled code really ran, in graphs too: operators that it has taken in are not called one by one.
+    for prompt in ([1, 2, 3], [4]):
+        llm.add(prompt, SamplingParams(max_new_tokens=9))
+    before = dict(llm.executor.steps)
+    with profile(activities=[ProfilerActivity.CPU], acc_events=True) as profiler:
+        for _ in range(3):
+            llm.step()
+    ran = {mode.name for mode, count in llm.executor.steps.items() if count > before[mode]}
+    assert ran == [{"NONE"}, {"PIECEWISE"}, {"FULL", "PIECEWISE"}, {"FULL", "PIECEWISE"}][level]
+    called = Counter(event.name for event in profiler.events())
+    assert called["aten::embedding"] == (3 if level == 0 else 0)
+    assert called["aten::rsqrt"] == {0: 3 * (4 * 2 + 1), 1: 0}.get(level, 3 * 4 * 2)  # twins of fused kernels norm
 
 
 def test_the_final_rung_answers_like_transformers(peer):

@@ -18,6 +18,15 @@ ROOT = Path(__file__).resolve().parents[2]
 QUESTION = "What is the capital of France?"
 
 
+@pytest.fixture(autouse=True)
+def one_thread():
+    """On a busy machine two threads wait for each other at each of thousands of small products."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.fixture(scope="module")
 def folder():
     """The course's own copy: fetched once, 93 MB, if it is not there yet."""
