@@ -106,7 +106,8 @@ class Panel(Shown):
             self.hint_text = w.HTML()
             self._name_hint()
             row.append(self.hint)
-        self.explain = w.Button(description="Explanation", layout=wide)
+        own = w.Layout(width="auto", min_width="7rem")  # a shared one would hide the other buttons with it
+        self.explain = w.Button(description="Explanation", layout=own)
         self.explain.on_click(lambda _: self.show_explanation())
         self.explanation = w.HTML()
         self._offer_explanation()

@@ -159,6 +159,7 @@ def test_the_explanation_waits_until_the_whole_problem_is_accepted(ws, widget):
     file = ws / "mini_llm" / "buckets.py"
     file.write_text((judging.ROOT / "mini_llm" / "buckets.py").read_text())
     assert made.explain.layout.display == "none"
+    assert made.button.layout.display is None and made.hint.layout.display is None
     progress.record(PROBLEM, {part: (p.tests, p.tests) for part, p in PROBLEM.parts.items()}, file.read_bytes())
     assert kit.judge(133, "best_sizes").explain.layout.display is None
     made.button.click()
