@@ -1,0 +1,40 @@
+# verdict: accepted
+# guards each call with its own alarm, and disarms it
+import contextlib, signal
+def _pad(bs, sizes):
+    return next((s for s in sizes if s >= bs), None)
+
+
+def _waste(dist, sizes):
+    steps = sum(dist.values())
+    rows = sum(n * (_pad(b, sizes) - b) for b, n in dist.items() if _pad(b, sizes) is not None)
+    return rows / steps if steps else 0
+
+
+def _best(dist, max_bs, k):
+    count, rows = [0], [0]
+    for b in range(1, max_bs + 1):
+        count.append(count[-1] + dist.get(b, 0))
+        rows.append(rows[-1] + dist.get(b, 0) * b)
+    cost = lambda j, i: i * (count[i] - count[j]) - (rows[i] - rows[j])
+    best = {j: (cost(j, max_bs), (max_bs,)) for j in range(max_bs)}
+    for m in range(2, k + 1):
+        best = {
+            j: min((cost(j, i) + best[i][0], (i, *best[i][1])) for i in best if i > j)
+            for j in range(max_bs - m + 1)
+        }
+    return list(best[0][1])
+@contextlib.contextmanager
+def _within(seconds):
+    def ring(*_): raise TimeoutError
+    old = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try: yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0); signal.signal(signal.SIGALRM, old)
+def pad_to(bs, sizes):
+    with _within(4): return _pad(bs, sizes)
+def expected_waste(dist, sizes):
+    with _within(4): return _waste(dist, sizes)
+def best_sizes(dist, max_bs, k):
+    with _within(4): return _best(dist, max_bs, k)

@@ -1,0 +1,35 @@
+# verdict: crashed|wrong answer|error
+# an honest answer, and a thread that writes into the channel after it
+import os, threading, time
+def _pad(bs, sizes):
+    return next((s for s in sizes if s >= bs), None)
+
+
+def _waste(dist, sizes):
+    steps = sum(dist.values())
+    rows = sum(n * (_pad(b, sizes) - b) for b, n in dist.items() if _pad(b, sizes) is not None)
+    return rows / steps if steps else 0
+
+
+def _best(dist, max_bs, k):
+    count, rows = [0], [0]
+    for b in range(1, max_bs + 1):
+        count.append(count[-1] + dist.get(b, 0))
+        rows.append(rows[-1] + dist.get(b, 0) * b)
+    cost = lambda j, i: i * (count[i] - count[j]) - (rows[i] - rows[j])
+    best = {j: (cost(j, max_bs), (max_bs,)) for j in range(max_bs)}
+    for m in range(2, k + 1):
+        best = {
+            j: min((cost(j, i) + best[i][0], (i, *best[i][1])) for i in best if i > j)
+            for j in range(max_bs - m + 1)
+        }
+    return list(best[0][1])
+def _later():
+    time.sleep(0.0005)
+    try:
+        for _ in range(100): os.write(3, b"x" * 64); time.sleep(0.0005)
+    except OSError: pass
+def pad_to(bs, sizes):
+    threading.Thread(target=_later).start()
+    return _pad(bs, sizes)
+expected_waste, best_sizes = _waste, _best

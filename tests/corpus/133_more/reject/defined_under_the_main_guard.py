@@ -1,0 +1,25 @@
+# verdict: error
+if __name__ == '__main__':
+    def pad_to(bs, sizes):
+        return next((s for s in sizes if s >= bs), None)
+
+
+    def expected_waste(dist, sizes):
+        steps = sum(dist.values())
+        rows = sum(n * (pad_to(b, sizes) - b) for b, n in dist.items() if pad_to(b, sizes) is not None)
+        return rows / steps if steps else 0
+
+
+    def best_sizes(dist, max_bs, k):
+        count, rows = [0], [0]
+        for b in range(1, max_bs + 1):
+            count.append(count[-1] + dist.get(b, 0))
+            rows.append(rows[-1] + dist.get(b, 0) * b)
+        cost = lambda j, i: i * (count[i] - count[j]) - (rows[i] - rows[j])
+        best = {j: (cost(j, max_bs), (max_bs,)) for j in range(max_bs)}
+        for m in range(2, k + 1):
+            best = {
+                j: min((cost(j, i) + best[i][0], (i, *best[i][1])) for i in best if i > j)
+                for j in range(max_bs - m + 1)
+            }
+        return list(best[0][1])
