@@ -203,12 +203,14 @@ class Explorer:
         import ipywidgets as w
 
         wide, style = w.Layout(width="32rem", max_width="100%"), {"description_width": "8rem"}
+        narrow = w.Layout(width="27rem", max_width="100%")  # its track is as long as that of the other slider
         self.servers = w.SelectionSlider(
-            options=SERVERS, value=256, description="max_num_seqs", layout=wide, style=style, readout=False
+            options=SERVERS, value=256, description="max_num_seqs", layout=narrow, style=style, readout=False
         )
-        self.servers_value = w.Label(str(self.servers.value))  # the slider's own readout can be typed over
+        # in place of the slider's own readout, which can be typed over
+        self.servers_value = w.Label(str(self.servers.value), layout=w.Layout(width="4rem"))
         self.interactivity = w.Checkbox(value=False, description="interactivity: every size up to 32", indent=False)
-        self.batch = w.IntSlider(value=9, min=1, max=600, description="batch size", layout=wide, style=style)
+        self.batch = w.IntSlider(value=20, min=1, max=600, description="batch size", layout=wide, style=style)
         self.image = w.Image(format="png", layout=w.Layout(width="100%", max_width="60rem"))
         self.note, self.text = w.HTML(), w.HTML()
         for control in (self.servers, self.interactivity, self.batch):

@@ -53,7 +53,7 @@ def test_a_learner_runs_the_chapter_moves_a_slider_and_is_accepted(notebook, tmp
 
         before, after = book.move_slider("batch size")
         assert before != after
-        assert "A batch of 10 runs at" in book.cell("kit.ladder_explorer()").inner_text()
+        assert "A batch of 21 runs at" in book.cell("kit.ladder_explorer()").inner_text()
 
         assert "wrong answer" in book.judge('kit.judge(133, "pad_to")')
         panel = book.cell('kit.judge(133, "pad_to")').inner_text()
@@ -80,6 +80,6 @@ def test_a_learner_runs_the_chapter_moves_a_slider_and_is_accepted(notebook, tmp
         picture = Path(os.environ.get("BROWSER_PICTURE") or tmp_path / "notebook.png")
         book.picture('kit.judge(133, "pad_to")', picture.with_suffix(".judge.png"))
         book.run("kit.ladder_explorer()")
-        assert "A batch of 9 runs at 16" in book.cell("kit.ladder_explorer()").inner_text()
+        assert "A batch of 20 runs at 24" in book.cell("kit.ladder_explorer()").inner_text()
         book.picture("kit.ladder_explorer()", picture)
         assert picture.stat().st_size > 50_000

@@ -35,6 +35,9 @@ def test_the_picture_does_not_answer_the_chapters_question():
     for batch, said in ((100, "100: 3.8% of the step"), (96, "96: 0.0% of the step"), (600, "600: eager")):
         drawing.draw(look(batch=batch))
         assert drawing.axes["share"].get_title(loc="left") == f"Padding of a batch of {said}"
+    explorer = kit.ladder_explorer(BUCKETS.default_capture_sizes, BUCKETS.pad_to)
+    share = [(p - n) / p for n, p in enumerate(explorer.now.pads, 1)]
+    assert share[explorer.batch.value - 1] < max(share)  # nor does the batch that is shown first
 
 
 def test_the_sliders_value_stands_beside_it_where_nobody_can_type(ws):
