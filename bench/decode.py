@@ -30,9 +30,9 @@ from measure import (
     copy_speed,
     dtype_on,
     finish,
+    keep,
     print_table,
     profile_step,
-    synchronize,
     time_ms,
     weight_bytes,
 )
@@ -50,6 +50,7 @@ from mini_llm.sampling import SamplingParams
 BLOCK = 16
 ENGINE_TOKENS = 250  # a request of the engine's rung; measuring takes fewer
 RUNGS = ["eager", "one graph", "compiled", "compiled + graph", "piecewise", "fused + graph", "final", "engine"]
+COMPILED = ["compiled", "compiled + graph", "piecewise", "fused + graph"]  # last, since these take longest to start
 HEADINGS = {
     "batch": "batch", "context": "context", "rung": "rung", "ms": "ms", "run_ms": "with inputs", "kernels": "kernels",
     "replays": "replays", "gpu_waits": "GPU waits", "bandwidth": "bandwidth", "x_floor": "x floor", "error": "error",
@@ -79,7 +80,7 @@ class Ladder:
         for part in (*self.kv.k, *self.kv.v):
             part.normal_()
         self.longest = max(contexts) + BLOCK
-        self.steps, self.executors, self.context = {}, {}, None
+        self.steps, self.executors = {}, {}
 
     @staticmethod
     def width(context: int) -> int:
@@ -161,11 +162,10 @@ class Ladder:
         return Rung(step, step, 1)
 
     def executor(self, name: str, context: int) -> Executor:
-        if context != self.context:  # tables are as wide as the context: plain attention pays for all of a table
-            self.executors, self.context = {}, context
-        if name not in self.executors:
-            self.executors[name] = self.new_executor(name, context)
-        return self.executors[name]
+        if (name, context) not in self.executors:
+            self.executors = {key: each for key, each in self.executors.items() if key[0] == name}  # one rung's at most
+            self.executors[name, context] = self.new_executor(name, context)
+        return self.executors[name, context]
 
     def new_executor(self, name: str, context: int) -> Executor:
         mode = {"compiled": CUDAGraphMode.NONE, "piecewise": PIECEWISE}.get(name, CUDAGraphMode.FULL_DECODE_ONLY)
@@ -177,6 +177,7 @@ class Ladder:
         elif name != "one graph":
             fused = name in ("piecewise", "fused + graph")
             step = self.made(f"compiled, fused {fused}", lambda: self.compiled(fused))
+        # tables as wide as the context: in a graph, plain attention pays for all of a table
         buffers = StepBuffers(self.top, self.top, self.width(context), self.device)
         dispatcher = CudagraphDispatcher(mode, self.batches, self.top)
         executor = Executor(self.model, backend, buffers, dispatcher, step, decode_step)
@@ -243,42 +244,43 @@ def main(argv: list[str] | None = None) -> None:
     floor = weight_bytes(ladder.model) / copy
     print(f"{about['device']}: copy {copy / 1e9:.2f} TB/s, floor {floor:.4f} ms: all weights once", flush=True)
 
-    rows, failures, expected, peer_rows = [], [], {}, []
-    for context in arguments.contexts:
-        for name in arguments.rungs:
-            for size in arguments.batches:
-                what = f"{name}, batch {size}, context {context}"
-                if time.time() > deadline:
-                    failures.append(f"{what}: no time left")
-                    continue
-
-                def measured(name=name, size=size, context=context):
-                    return measure(ladder, name, size, context, copy, expected)
-
-                row = attempt(what, measured, failures)
-                if row:
-                    rows.append(row)
-                    print(f"  {what}: {row['ms']:.4f} ms, {row['kernels']} kernels, {row['x_floor']:.2f} x floor",
-                          flush=True)  # fmt: skip
+    rows, failures, expected = [], [], {}
+    result = {
+        "bench": "decode", "config": arguments.config, **about, "copy_bytes_per_ms": copy, "floor_ms": floor,
+        "rows": rows, "peers": [], "failures": failures,
+    }  # fmt: skip
     if arguments.peers:
         from peers import peers
 
-        ladder.executors.clear()
-        peer_rows = peers(arguments.config, device, [1], arguments.contexts[:1], 64, failures, deadline)
-        final = {(row["batch"], row["context"]): row["ms"] for row in rows if row["rung"] == "final"}
-        for row in peer_rows:
-            ours = final.get((row["batch"], row["context"]))
-            row["times_final"] = row["ms"] / ours if ours else None
+        result["peers"] = peers(arguments.config, device, [1], arguments.contexts[:1], 64, failures, deadline)
+    cells = [(context, size) for context in arguments.contexts for size in arguments.batches]
+    for name in sorted(arguments.rungs, key=lambda name: (name in COMPILED, RUNGS.index(name))):
+        for context, size in cells:
+            what = f"{name}, batch {size}, context {context}"
+            if time.time() > deadline:
+                failures.append(f"{what}: no time left")
+                continue
+
+            def measured(name=name, size=size, context=context):
+                return measure(ladder, name, size, context, copy, expected)
+
+            row = attempt(what, measured, failures)
+            if row:
+                rows.append(row)
+                summary = f"{row['ms']:.4f} ms, {row['kernels']} kernels, {row['x_floor']:.2f} x floor"
+                print(f"  {what}: {summary}", flush=True)
+            keep(result, arguments)  # whatever ends this run early, what it measured is there
+    final = {(row["batch"], row["context"]): row["ms"] for row in rows if row["rung"] == "final"}
+    for row in result["peers"]:
+        ours = final.get((row["batch"], row["context"]))
+        row["times_final"] = row["ms"] / ours if ours else None
 
     order = {name: place for place, name in enumerate(RUNGS)}
     rows.sort(key=lambda row: (row["context"], row["batch"], order[row["rung"]]))
     print_table(rows, HEADINGS)
-    if peer_rows:
-        print_table(peer_rows, {"peer": "", "ms": "ms per token", "times_final": "times our final step"})
-    synchronize(device)
-    finish({"bench": "decode", "config": arguments.config, **about, "copy_bytes_per_ms": copy, "floor_ms": floor,
-            "seconds": round(time.time() - started), "rows": rows, "peers": peer_rows, "failures": failures},
-           arguments)  # fmt: skip
+    if result["peers"]:
+        print_table(result["peers"], {"peer": "", "ms": "ms per token", "times_final": "times our final step"})
+    finish(result | {"seconds": round(time.time() - started)}, arguments)
 
 
 if __name__ == "__main__":

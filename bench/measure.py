@@ -154,13 +154,17 @@ def print_table(rows: list[dict], columns: dict[str, str]) -> None:
         print("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)))
 
 
-def finish(result: dict, arguments) -> None:
-    """Print the result as the last line, and keep it where it was asked for."""
-    line = json.dumps(result)
-    places = [Path(arguments.out)] if arguments.out else []
+def keep(result: dict, arguments) -> None:
+    """Write the result where --out and --record say."""
+    if arguments.out:
+        Path(arguments.out).write_text(json.dumps(result) + "\n")
     if arguments.record:
-        places.append(ROOT / "course" / "recorded" / f"{arguments.record}.json")
-    for place in places:
+        place = ROOT / "course" / "recorded" / f"{arguments.record}.json"
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(json.dumps(result, indent=1) + "\n" if place.parent.name == "recorded" else line + "\n")
-    print(line, flush=True)
+        place.write_text(json.dumps(result, indent=1) + "\n")
+
+
+def finish(result: dict, arguments) -> None:
+    """Keep the result, and print it as the last line."""
+    keep(result, arguments)
+    print(json.dumps(result), flush=True)

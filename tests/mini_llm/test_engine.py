@@ -99,11 +99,8 @@ def compiled_code(tmp_path_factory):
         yield
 
 
-SLOW = pytest.mark.slow  # compiling takes some 20 s for each of these
-
-
 @pytest.mark.parametrize("peer", ["Qwen3"], indirect=True)
-@pytest.mark.parametrize("level", [0, pytest.param(1, marks=SLOW), 2, pytest.param(3, marks=SLOW)])
+@pytest.mark.parametrize("level", [0, 1, 2, 3])
 def test_greedy_answers_are_those_of_transformers_at_every_level(peer, level, compiled_code):
     llm = LLM(peer[0], device="cpu", **SMALL, level=level, capture_sizes=SIZES)
     assert llm.mode.name == ["NONE", "PIECEWISE", "FULL_AND_PIECEWISE", "FULL_AND_PIECEWISE"][level]
