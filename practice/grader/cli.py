@@ -188,7 +188,9 @@ def _run(problem: Problem, source: bytes, path: Path, args, asked, own: bool):
 
 
 def _as_typed(prog: str) -> str:
-    """The judge's path as a person would type it from here."""
+    """The judge's path as a person would type it from here; the workspace has a launcher of its own."""
+    if Path.cwd() == workspace.path() and Path("judge.py").exists():
+        return "judge.py"
     try:
         relative = os.path.relpath(prog)
     except ValueError:
