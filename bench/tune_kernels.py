@@ -131,13 +131,6 @@ def attempt(what: str, fn, *args):
         return None
 
 
-# --- check -------------------------------------------------------------------------------------------
-
-
-def relative(ours, expected) -> float:
-    return ((ours.double() - expected.double()).norm() / expected.double().norm()).item()
-
-
 def check(model, step, found) -> None:
     """Errors against the same weights in fp32, ours beside the plain bf16 model's; then early launch and graphs."""
     exact = Transformer.random(CFG, torch.float32, DEVICE)
@@ -154,18 +147,18 @@ def check_one(model, exact, step, batch, context):
     scene = Scene(batch, context)
     prompt = torch.randint(CFG.vocab_size, (batch, context), device=DEVICE)
     caches = [KVCache(CFG.num_hidden_layers) for _ in range(2)]
-    plain, reference = [], []
     with torch.no_grad():
-        for each, cache, logits in zip((model, exact), caches, (plain, reference), strict=True):
-            each(prompt, cache)
-            if each is model:
-                scene.fill(cache)
-            logits.append(each(scene.inputs.input_ids[:, None], cache)[:, 0])
-    (plain,), (reference,) = plain, reference
-    step.kv = scene.kv
+        model(prompt, caches[0]), exact(prompt, caches[1])
+        step.kv = scene.fill(caches[0]).kv
+        plain, reference = (
+            each(scene.inputs.input_ids[:, None], cache)[:, 0]
+            for each, cache in zip((model, exact), caches, strict=True)
+        )
     step.logits.fill_(float("nan"))
     ours = step(scene.inputs).clone()
-    row = {"batch": batch, "context": context, "error": relative(ours, reference), "plain": relative(plain, reference)}
+    row = {"batch": batch, "context": context}
+    for name, logits in (("error", ours), ("plain", plain)):
+        row[name] = ((logits.double() - reference.double()).norm() / reference.double().norm()).item()
     margin = reference.topk(2).values
     clear = margin[:, 0] - margin[:, 1] > 4 * (plain - reference).abs().amax(1)
     row["clear rows"], row["same token"] = int(clear.sum()), int((ours.argmax(-1) == reference.argmax(-1))[clear].sum())
@@ -184,9 +177,6 @@ def check_one(model, exact, step, batch, context):
     return row
 
 
-# --- products ----------------------------------------------------------------------------------------
-
-
 def candidates(role: str) -> list[Tiling]:
     """At most 192 weights per thread, and enough programs for all of the GPU."""
     N, K, kind = ROLES[role]
@@ -195,21 +185,16 @@ def candidates(role: str) -> list[Tiling]:
     return [t for t in found if 8 <= per_thread[t] <= 192 and N / t.block_n >= 128]
 
 
-def around_of(role: str, gain, x):
-    kind = ROLES[role][2]
-    return {"residual": x} if kind == "add" else {"gain": gain, "eps": 1e-6, "gated": kind == "gated"}
-
-
 def tune_products(step, found, sizes, deadline) -> None:
     """µs per launch of every candidate: a graph of all layers' products, each layer with its own weights."""
     found["products"] = {}
     for M in sizes:
         calls = {}
-        for role, (N, K, _) in ROLES.items():
+        for role, (N, K, kind) in ROLES.items():
             x = torch.randn(M, K, device=DEVICE, dtype=DTYPE)
             out = torch.zeros(M, N, device=DEVICE, dtype=torch.float32 if role == "head" else DTYPE)
             weights = [step.head] if role == "head" else [getattr(layer, role) for layer in step.layers]
-            around = around_of(role, step.gain if K == CFG.hidden_size else None, out)
+            around = {"residual": out} if kind == "add" else {"gain": step.gain, "gated": kind == "gated"}
             for tiling in candidates(role):
                 calls[role, tiling] = (x, weights, out, around)
         compile_all(
@@ -236,9 +221,6 @@ def tune_products(step, found, sizes, deadline) -> None:
 
 def short(tiling: Tiling) -> str:
     return f"{tiling.block_n}/{tiling.num_warps}w"
-
-
-# --- the whole step ------------------------------------------------------------------------------------
 
 
 def choice(tilings: dict[str, Tiling]):

@@ -56,7 +56,8 @@ class FinalStep:
 
     `inputs`: StepInputs of a uniform batch with one token each, at most `max_batch`; padding as described
     there. Returns fp32 logits [N, vocab], a row per request, in a buffer that the next step overwrites. The
-    logits of rows of padding are finite and mean nothing.
+    logits of rows of padding are finite and mean nothing. `model` stays as it is: its weights are copied where
+    they have to lie side by side. `.kv` may be replaced by another cache of the same shape per block.
 
     Positions stay below `max_positions`; by default all that the cache could hold. `pdl`: start kernels
     while the one before still runs, see `launch.inputs_ready`; by default where the GPU can.

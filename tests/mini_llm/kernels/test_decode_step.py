@@ -5,7 +5,9 @@ import torch
 from stage import error, step_inputs
 
 from mini_llm import Config, KVCache, Transformer
+from mini_llm.graphs import capture
 from mini_llm.kernels.decode_step import FinalStep
+from mini_llm.kernels.products import Tiling
 from mini_llm.paged import PagedKVCache
 
 CONFIGS = {
@@ -70,6 +72,7 @@ def test_equals_the_plain_model_step_after_step(kind, path, device):
     requests = Requests(model, [3, 8, 1], more=2, device=device, padding=1)
     step = FinalStep(model, requests.kv, max_batch=8)
     step.fused_rows = 8 if path == "few" else 0
+    step.tiling_for = lambda M, N, K: Tiling(16, 1)  # few programs, for the interpreter's sake
     tokens = torch.tensor([5, 9, 60], device=device)
     for _ in range(2):
         expected = requests.next(tokens)
@@ -80,18 +83,23 @@ def test_equals_the_plain_model_step_after_step(kind, path, device):
         assert torch.equal(ours[:3].argmax(-1), tokens)
 
 
-def test_runs_in_the_plain_form_where_there_are_no_kernels(monkeypatch):
-    monkeypatch.delenv("TRITON_INTERPRET", raising=False)
-    model = lively_model(CONFIGS["qwen3"], "cpu")
-    requests = Requests(model, [3, 8], more=1, device="cpu")
-    for fused_rows in (8, 0):
-        step = FinalStep(model, requests.kv, max_batch=4)
-        step.fused_rows = fused_rows
-        expected = requests.next(torch.tensor([5, 9])) if fused_rows else expected  # noqa: F821
-        assert error(step(requests.inputs), expected) <= 1e-5
+@pytest.mark.parametrize("path", ["few", "many"])
+def test_a_graph_of_it_reads_what_is_in_its_inputs(path, device, monkeypatch):
+    monkeypatch.delenv("TRITON_INTERPRET", raising=False)  # on a CPU the tape records the plain form
+    model = lively_model(CONFIGS["qwen3"], device)
+    requests = Requests(model, [3, 8, 70], more=3, device=device, padding=1)
+    step = FinalStep(model, requests.kv, max_batch=4)
+    step.fused_rows = 4 if path == "few" else 0
+    graph = None
+    tokens = torch.tensor([5, 9, 60], device=device)
+    for _ in range(3):
+        expected = requests.next(tokens)
+        graph = graph or capture(lambda: step(requests.inputs), device=device)
+        assert error(graph.replay()[:3], expected) <= 1e-4
+        tokens = expected.argmax(-1)
 
 
-def test_leaves_the_model_as_it_is_and_follows_its_weights_address(device):
+def test_leaves_the_model_as_it_is(device):
     model = lively_model(CONFIGS["llama"], device)
     before = {name: (weight.data_ptr(), weight.clone()) for name, weight in model.named_parameters()}
     requests = Requests(model, [3], more=1, device=device)
