@@ -89,7 +89,8 @@ class Check:
 
         A case is a tuple of arguments; keywords come last, as `check.keywords(query_len=2)`. `controls` are inputs
         that an idle answer gets wrong and that are not what the property is about. `slow` is what a timeout
-        probably means: a sentence, or the name of the mutant that has it. `warns` gives the texts that one warning of the call must hold.
+        probably means: a sentence, or the name of the mutant that has it. `warns` gives the texts that one warning
+        of the call must hold.
         """
         calls: list[Call] = []
         started = time.monotonic()
