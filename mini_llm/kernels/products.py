@@ -73,7 +73,7 @@ def product_plain(x, weight, gain=None, eps=0.0, bias=None, gated=False, residua
 
 def default_tiling(K: int) -> Tiling:
     """For shapes that `tunings` does not know: two outputs per program, 64 to 128 weights per thread."""
-    return Tiling(block_n=2, num_warps=min(8, max(1, triton.next_power_of_2(K) // 1024)))
+    return Tiling(block_n=2, num_warps=1 << max(0, min(3, (K - 1).bit_length() - 10)))
 
 
 @triton.jit
