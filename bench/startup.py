@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from measure import a_model, about_this_run, add_common, finish, print_table, synchronize
+from measure import a_model, about_this_run, add_common, finish, keep, print_table, synchronize
 
 CACHES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "MINI_LLM_CACHE")
 
@@ -72,10 +72,15 @@ def main(argv: list[str] | None = None) -> None:
         print(json.dumps(start_once(arguments)))
         return
     rows, failures = [], []
+    result = {
+        "bench": "startup", "config": arguments.config, **about_this_run(arguments.device), "rows": rows,
+        "failures": failures,
+    }  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="mini-llm-caches-") as caches:
         for kind in ("cold", "warm"):
             try:
                 rows.append({"start": kind} | in_a_process(arguments, caches))
+                keep(result, arguments)
             except (RuntimeError, ValueError, IndexError) as error:
                 failures.append(f"{kind}: {error}")
                 break
@@ -87,8 +92,7 @@ def main(argv: list[str] | None = None) -> None:
     share = rows[1]["compile_s"] / rows[0]["compile_s"] if len(rows) == 2 and rows[0]["compile_s"] else None
     if share is not None:
         print(f"a warm compile takes {share:.2f} of a cold one")
-    finish({"bench": "startup", "config": arguments.config, **about_this_run(arguments.device), "rows": rows,
-            "warm_share_of_cold": share, "failures": failures}, arguments)  # fmt: skip
+    finish(result | {"warm_share_of_cold": share}, arguments)
 
 
 if __name__ == "__main__":
