@@ -198,7 +198,7 @@ class Version:
     @property
     def example(self) -> int:
         """A number of tokens to compile with. Small, but no number that torch would take for a constant."""
-        return self.low if self.low == self.high else min(self.high or 16, max(self.low, 16))
+        return max(self.low, min(16, self.high or 16))
 
 
 def versions(compile_sizes: Sequence[int] = (), compile_ranges_endpoints: Sequence[int] = ()) -> list[Version]:
