@@ -266,6 +266,13 @@ def test_chosen_sizes_and_ranges_have_code_of_their_own():
     assert len(compiler.compiled) == 12
 
 
+def test_more_sizes_than_torch_would_recompile_for():
+    """Eight recompilations of one function are its limit: so each version is a function of its own."""
+    cfg, compiler = replace(QWEN3, num_hidden_layers=1), Counting()
+    step = compile_step(sharp_model(cfg), cache(cfg), compile_sizes=range(2, 12), backend=compiler)
+    assert len(compiler.compiled) == step.compilations == 2 * 12
+
+
 # --- compiled code is what runs -------------------------------------------------------------------
 
 
