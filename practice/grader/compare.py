@@ -20,7 +20,11 @@ def difference(got: object, want: object, tolerance: float | None = None, where:
     if tolerance is not None and type(want) in (int, float):
         if type(got) not in (int, float):
             return f"a number was expected{at}, not {described_type(got)}"
-        return None if abs(got - want) <= tolerance else f"the value differs{at}"
+        try:
+            near = abs(got - want) <= tolerance
+        except OverflowError:  # an int that no float can hold
+            near = False
+        return None if near else f"the value differs{at}"
     if type(got) is not type(want):
         if want is None:
             return f"None was expected{at}, not {described_type(got)}"
@@ -63,7 +67,10 @@ def described_type(x: object) -> str:
 
 def short(value: object, width: int = WIDTH) -> str:
     """`repr`, cut in the middle when it is long: the report must stay readable."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to print an int of thousands of digits
+        return f"{described_type(value)} too large to print"
     if len(text) <= width:
         return text
     half = (width - 30) // 2

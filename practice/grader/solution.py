@@ -112,7 +112,7 @@ class Solution:
                 f"{what} returned {value}; an answer is a plain int, float, str, list, tuple, dict or None",
                 kind=str(value),
             )
-        if value == "MemoryError":
+        if value == "out of memory":
             raise OutOfMemory(
                 f"{what} asked for more than {self._session.problem.limits.memory_mib} MiB of memory", trace=str(extra)
             )
@@ -141,7 +141,10 @@ class Solution:
                 todo = todo[self._channel.send(todo[: 1 << 20]) :]
             if self._channel not in ready:
                 continue
-            piece = self._channel.recv(1 << 20)
+            try:
+                piece = self._channel.recv(1 << 20)
+            except BlockingIOError:  # readable, and nothing to read: an urgent byte
+                raise self._forged(what) from None
             if not piece:
                 raise EOFError
             got += piece
@@ -168,6 +171,8 @@ class Solution:
                 raise ValueError("not an answer to this request")
             if status in ("type", "exc") and not (type(value) is str and len(value) < 1000):
                 raise ValueError("a status without its text")
+            if status == "exc" and type(extra) is not str:
+                raise ValueError("an exception without its text")
             return status, value, extra
         except (ValueError, TypeError):
             raise self._forged(what) from None
@@ -220,7 +225,13 @@ def _first_changed(after: object, sent: list) -> int:
 
 def _well_formed(after: object) -> bool:
     """What comes back beside a value: [arguments, keywords, warnings]; None where they cannot cross any more."""
-    return isinstance(after, list) and len(after) == 3 and isinstance(after[2], list)
+    return (
+        isinstance(after, list)
+        and len(after) == 3
+        and isinstance(after[0], list)
+        and isinstance(after[2], list)
+        and all(type(text) is str for text in after[2])
+    )
 
 
 def _signal_name(number: int) -> str:

@@ -53,14 +53,30 @@ def describe(error: BaseException, path: str, shown: str) -> str:
             lines = traceback.format_list(frames[-8:]) + traceback.format_exception_only(error)
         return cut("".join(cut(line, MAX_TRACE) for line in lines).replace(path, shown).strip())
     except BaseException:  # a __str__ that raises, or asks for too much memory
-        return f"{type(error).__name__} (its message could not be read)"
+        return f"{name_of(error)} (its message could not be read)"
+
+
+def plain(value: object, most: int = 4 * MAX_TRACE) -> str:
+    """A str that can cross whatever `value` does when it is turned into text."""
+    try:
+        return str(value)[:most].encode("utf-8", "backslashreplace").decode()
+    except BaseException:
+        return "(its text could not be read)"
+
+
+def name_of(error: BaseException) -> str:
+    """The name of its class, which a metaclass may refuse to give."""
+    try:
+        return plain(type.__dict__["__name__"].__get__(type(error)), 80)
+    except BaseException:
+        return "an exception without a name"
 
 
 class Child:
     """Runs in the fork: reads requests until the judge hangs up."""
 
     def __init__(self, config: dict, fd: int):
-        self.config, self.fd, self.module = config, fd, None
+        self.config, self.fd, self.module, self.compiled = config, fd, None, False
 
     def serve(self) -> None:
         while True:
@@ -85,7 +101,7 @@ class Child:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 value = function(*args, **kwargs)
-            warned = [str(w.message)[:500] for w in caught[:20]]
+            warned = [plain(w.message, 500) for w in caught[:20]]
             for text in warned:
                 print(f"warning: {text}", file=sys.stderr)
             after = None
@@ -103,7 +119,12 @@ class Child:
             return reply
         except BaseException as e:  # SystemExit and KeyboardInterrupt too: they are the learner's
             text = describe(e, self.config["submission"], self.config["shown"])
-            return wire.frame([rid, "exc", type(e).__name__[:80], text.encode("utf-8", "replace").decode()])
+            kind = "out of memory" if type(e) is MemoryError and self.ran_out(op) else name_of(e)
+            return wire.frame([rid, "exc", kind, plain(text)])
+
+    def ran_out(self, op: str) -> bool:
+        """Whether a MemoryError is about memory: Python's compiler raises one for code nested too deeply, too."""
+        return op != "import" or self.compiled
 
     def load(self) -> None:
         import importlib.util
@@ -116,7 +137,9 @@ class Child:
         spec = importlib.util.spec_from_file_location(name, path)
         self.module = importlib.util.module_from_spec(spec)
         sys.modules[name] = self.module
-        spec.loader.exec_module(self.module)
+        code = spec.loader.get_code(name)
+        self.compiled = True
+        exec(code, self.module.__dict__)
 
     def read(self, n: int) -> bytes:
         data = b""

@@ -14,8 +14,12 @@ from contained import Course, why_not
 
 from grader import layers
 
-CORPUS = Path(__file__).parents[1] / "corpus" / "133"
-VERDICTS = json.loads((CORPUS / "verdicts.json").read_text())
+CORPUS = Path(__file__).parents[1] / "corpus"
+VERDICTS = {
+    f"{folder}/{name}": verdict
+    for folder in ("133", "133_more")
+    for name, verdict in json.loads((CORPUS / folder / "verdicts.json").read_text(encoding="utf-8")).items()
+}
 LAYER_SETS = {"bubblewrap": layers.bubblewrap_reason, "landlock,seccomp": layers.landlock_reason}
 
 
