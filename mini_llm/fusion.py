@@ -322,6 +322,8 @@ def compile_step(
         max_positions = (kv or any_kv).num_blocks * (kv or any_kv).block_size
     if fusions:
         put = fuse(graph_module, cfg, max_positions)
+        if len(put) < 4 or min(put.values()) < cfg.num_hidden_layers:
+            logger.warning("fusions are missing from some layers, which will be slower: put in only %s", dict(put))
     key = CompileKey.of(
         model, options, level=level, fusions=fusions, compile_sizes=compile_sizes, max_num_seqs=max_num_seqs,
         compile_ranges_endpoints=compile_ranges_endpoints, max_num_batched_tokens=max_num_batched_tokens,

@@ -142,7 +142,7 @@ class SplitStep:
 
     def __init__(self, graph_module: GraphModule, head: Callable):
         self.head = head
-        self.placeholders = [node.name for node in graph_module.graph.nodes if node.op == "placeholder"]
+        self.placeholders = [node.name for node in graph_module.graph.find_nodes(op="placeholder") if node.users]
         weights = [node for node in graph_module.graph.nodes if node.op == "get_attr"]
         # plain tensors: a Parameter is a type of its own to the compiler, and on a tape it would not stay one
         self.weights = {node.name: getattr(graph_module, node.target).detach() for node in weights}

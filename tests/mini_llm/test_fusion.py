@@ -141,6 +141,15 @@ def test_the_fused_step_computes_the_same(name):
     check_agrees(model, step, kv, SDPABackend(), captured=False)
 
 
+@pytest.mark.parametrize("missing", ["_qkv_pattern", "_silu_mul_pattern"])
+def test_a_pattern_that_is_not_found_is_said_and_the_step_still_right(missing, monkeypatch, caplog):
+    monkeypatch.setattr(fusion, missing, lambda cfg, dtype: (lambda x: x.cos().cos(), torch.zeros(3)))
+    model, kv = sharp_model(), cache()
+    step = compile_step(model, kv, backend="eager")
+    assert "fusions are missing" in caplog.text
+    check_agrees(model, step, kv, SDPABackend(), captured=False)
+
+
 def test_a_fused_step_writes_keys_and_values_itself_and_none_for_padding():
     model, kv = sharp_model(), cache()
     step = compile_step(model, kv, backend="eager")
