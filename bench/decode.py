@@ -73,8 +73,12 @@ class Ladder:
         self.device, self.cfg = torch.device(device), SHAPES[name]
         self.batches, self.top = sorted(batches), max(batches)
         self.model = a_model(name, device)
-        # each batch size has blocks of its own, since every rung writes its new keys among them
-        blocks = 1 + sum(batches) * self.width(max(contexts))
+        # each batch size at each context has blocks of its own, since every rung writes its new keys among them
+        self.first_block, blocks = {}, 1
+        for context in contexts:
+            for size in self.batches:
+                self.first_block[size, context] = blocks
+                blocks += size * self.width(context)
         heads, layers = self.cfg.num_key_value_heads, self.cfg.num_hidden_layers
         self.kv = PagedKVCache(layers, blocks, BLOCK, heads, self.cfg.hd, dtype_on(device), device)
         for part in (*self.kv.k, *self.kv.v):
@@ -89,8 +93,7 @@ class Ladder:
     def batch(self, size: int, context: int):
         """`size` requests with `context` tokens in the cache, and one more to come for each."""
         draw = torch.Generator().manual_seed(size + context)
-        first = 1 + sum(b for b in self.batches if b < size) * self.width(context)
-        blocks = (first + torch.randperm(size * self.width(context), generator=draw)).view(size, -1).tolist()
+        blocks = (self.first_block[size, context] + torch.randperm(size * self.width(context), generator=draw)).view(size, -1).tolist()
         tokens = torch.randint(self.cfg.vocab_size, (size,), generator=draw).tolist()
         return build_batch([([t], context, table, True) for t, table in zip(tokens, blocks, strict=True)], BLOCK)
 

@@ -54,6 +54,14 @@ def test_decode_runs_the_ladder(capsys, tmp_path):
     assert len(lines[table:]) == 9 and "one graph" in lines[table + 2]
 
 
+def test_no_two_cells_of_the_ladder_share_a_block():
+    """Every rung writes its new keys into the cache: a cell whose blocks another one writes is measured wrong."""
+    ladder = decode.Ladder("tiny", "cpu", [1, 3], [16, 40])
+    tables = [t for size in (1, 3) for context in (16, 40) for t in ladder.batch(size, context).block_tables]
+    blocks = [block for table in tables for block in table]
+    assert len(set(blocks)) == len(blocks) and 0 not in blocks and max(blocks) < len(ladder.kv.k[0])
+
+
 def test_pieces_replay_many_times(capsys, monkeypatch):
     """With pieces that are not compiled: compiling takes a minute here."""
     from mini_llm.piecewise import split_step
