@@ -3,6 +3,7 @@
 # make check      every problem: the reference passes, the stub and every mutant fail as written
 # make notebooks  rebuild course/source/ from the chapters
 # make release    what an instructor hands out (course/release/), by nbgrader
+# make bench      the benchmarks of bench/ on this machine (ARGS="--config tiny" without a GPU)
 # make lint       ruff
 #
 # PYTHON=python3.12 picks the Python that makes .venv; TORCH=cpu takes PyTorch's CPU build.
@@ -36,3 +37,6 @@ release: env
 
 lint: env
 	@$(PY) -m ruff check .
+
+bench: env
+	@for program in decode startup replay_cost; do $(RUN) bench/$$program.py $(ARGS) || exit 1; done
