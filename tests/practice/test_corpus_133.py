@@ -20,6 +20,7 @@ VERDICTS = {
     for folder in ("133", "133_more")
     for name, verdict in json.loads((CORPUS / folder / "verdicts.json").read_text(encoding="utf-8")).items()
 }
+BUBBLEWRAP_ONLY = ("133_more/accept", "133_more/odd", "133_more/reject")
 LAYER_SETS = {"bubblewrap": layers.bubblewrap_reason, "landlock,seccomp": layers.landlock_reason}
 
 
@@ -33,7 +34,8 @@ def outcomes(request):
     try:
         course = Course(folder)
         submissions = folder / "submissions"
-        for name in VERDICTS:
+        names = [n for n in VERDICTS if request.param == "bubblewrap" or not n.startswith(BUBBLEWRAP_ONLY)]
+        for name in names:
             target = submissions / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes((CORPUS / name).read_bytes().replace(b"@COURSE@", str(course.path).encode()))
@@ -44,7 +46,7 @@ def outcomes(request):
             return course.judge("133", where, "--sandbox", request.param, name=name.replace("/", "-"))
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            found = dict(zip(VERDICTS, pool.map(one, VERDICTS), strict=True))
+            found = dict(zip(names, pool.map(one, names), strict=True))
         yield found, before, course.checksum()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -52,6 +54,8 @@ def outcomes(request):
 
 @pytest.mark.parametrize("name", VERDICTS)
 def test_verdict(outcomes, name):
+    if name not in outcomes[0]:
+        pytest.skip("no attack: run under bubblewrap only, to keep CI short")
     report, status = outcomes[0][name]
     allowed = VERDICTS[name].split("|")
     first = [t["message"] for t in report["tests"] if t["outcome"] != "passed"][:1]
