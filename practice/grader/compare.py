@@ -48,7 +48,8 @@ def difference(got: object, want: object, tolerance: float | None = None, where:
 
 def _too_many_or_few(got: Sequence, want: Sequence) -> str:
     """For lists of whole numbers: which are too many, which are missing."""
-    if not all(type(x) is int for x in (*got, *want)):
+    # bounded: this runs on the judge's time, and numbers can be chosen so that their hashes collide
+    if len(got) + len(want) > 2000 or not all(type(x) is int and abs(x) < 2**31 for x in (*got, *want)):
         return ""
     rows = []
     for word, some in (("too many", Counter(got) - Counter(want)), ("missing", Counter(want) - Counter(got))):
@@ -69,8 +70,8 @@ def short(value: object, width: int = WIDTH) -> str:
     """`repr`, cut in the middle when it is long: the report must stay readable."""
     try:
         text = repr(value)
-    except ValueError:  # Python refuses to print an int of thousands of digits
-        return f"{described_type(value)} too large to print"
+    except (ValueError, RecursionError):  # an int of thousands of digits, or lists nested too deeply
+        return f"{described_type(value)} that Python does not print"
     if len(text) <= width:
         return text
     half = (width - 30) // 2

@@ -92,7 +92,6 @@ def seccomp() -> None:
         "execve",
         "execveat",
         "socket",
-        "socketpair",
         "connect",
         "bind",
         "tkill",
@@ -117,6 +116,38 @@ def seccomp() -> None:
         "keyctl",
         "add_key",
         "request_key",
+        "chmod",
+        "fchmod",
+        "fchmodat",
+        "fchmodat2",
+        "chown",
+        "lchown",
+        "fchown",
+        "fchownat",
+        "utime",
+        "utimes",
+        "utimensat",
+        "futimesat",
+        "setxattr",
+        "lsetxattr",
+        "fsetxattr",
+        "removexattr",
+        "lremovexattr",
+        "fremovexattr",
+        "inotify_init",
+        "inotify_init1",
+        "inotify_add_watch",
+        "fanotify_init",
+        "shmget",
+        "shmat",
+        "semget",
+        "semop",
+        "msgget",
+        "setpriority",
+        "ioprio_set",
+        "sched_setscheduler",
+        "sched_setattr",
+        "sched_setparam",
         "io_uring_setup",
         "symlink",
         "symlinkat",
@@ -130,7 +161,7 @@ def seccomp() -> None:
     ):
         try:
             rules.add_rule(refuse, name)
-        except OSError:  # a call that this architecture does not have
+        except (OSError, ValueError):  # a call that this architecture does not have
             pass
     rules.add_rule(refuse, "prlimit64", sc.Arg(0, sc.NE, 0))  # its own limits are its own business
     prctl(NO_NEW_PRIVS, 1)

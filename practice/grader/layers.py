@@ -21,6 +21,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.problems import ROOT
+
 NOBODY = 65534
 STRONG = ("bubblewrap", "landlock")
 KNOWN = ("process", "bubblewrap", "landlock", "seccomp")
@@ -86,6 +88,8 @@ def landlock_reason() -> str | None:
     """Why Landlock cannot be the strong layer here, or None when it can."""
     if not landlock_abi():
         return "this kernel has no Landlock"
+    if (folder := shows_the_course()) is not None:
+        return f"the course lies below {folder}, which every worker may read: move it elsewhere"
     if importlib.util.find_spec("landlockpy") is None:
         return "the package landlockpy is not installed"
     if landlock_abi() < LANDLOCK_KEEPS_SIGNALS and not seccomp_loads():
@@ -123,7 +127,7 @@ def styles(asked: tuple[str, ...] | None) -> list[Style]:
     if "seccomp" in layers and not seccomp_loads():
         raise SandboxError("--sandbox asks for seccomp, but libseccomp or the package pyseccomp is not installed.")
     if "landlock" in layers:
-        if not landlock_abi() or importlib.util.find_spec("landlockpy") is None:
+        if not landlock_abi() or importlib.util.find_spec("landlockpy") is None or shows_the_course():
             raise SandboxError(f"--sandbox asks for landlock, but {landlock_reason()}.")
         if landlock_abi() < LANDLOCK_KEEPS_SIGNALS and "seccomp" not in layers:
             raise SandboxError(
@@ -150,6 +154,14 @@ def python_paths() -> list[str]:
     """The folders that a worker's Python is made of: its prefix, the base it was made from, its real home."""
     paths = [sys.prefix, sys.base_prefix, str(Path(sys.executable).resolve().parent.parent)]
     return [p for p in dict.fromkeys(paths) if p not in ("/", "/usr")]
+
+
+def shows_the_course() -> str | None:
+    """The folder shown to every worker that the course lies below, such as /usr, or None."""
+    for path in (*SYSTEM, *python_paths()):
+        if ROOT.is_relative_to(path):
+            return path
+    return None
 
 
 def readable(stage: Path) -> list[str]:
@@ -187,6 +199,12 @@ def bubblewrap_command(stage: Path, scratch: Path, drop: str, scratch_mib: int =
             command += ["--perms", "0755", "--dir", folder]
     for path in shown:
         command += ["--ro-bind-try", path, path]
+    if shows_the_course() is not None:
+        # the course lies below a folder that is shown: cover it, and show again what of Python lies in it
+        command += ["--perms", "0755", "--tmpfs", str(ROOT)]
+        for path in (*python_paths(), str(stage)):
+            if Path(path).is_relative_to(ROOT):
+                command += ["--ro-bind-try", path, path]
     command += ["--perms", "1777", "--size", str(scratch_mib << 20), "--tmpfs", str(scratch)]
     command += ["--remount-ro", "/", "--chdir", "/"]
     return command

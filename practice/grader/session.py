@@ -211,6 +211,7 @@ class Session:
         """A fresh child: (its identity, our end of its channel, our end of its output)."""
         ours, theirs = socket.socketpair()
         out, theirs_out = os.pipe()
+        os.set_blocking(out, False)  # a child may open the pipe and take back what a look has promised us
         try:
             if self._process is None:
                 self._start([self.style])  # the learner's code ended the parent: start again for the next test

@@ -27,7 +27,10 @@ class Output:
         self.fd, self.text, self.total = fd, b"", 0
 
     def drain(self) -> bool:
-        piece = os.read(self.fd, 1 << 16)
+        try:
+            piece = os.read(self.fd, 1 << 16)
+        except BlockingIOError:  # the code read its own output back between our look and our read
+            return True
         self.total += len(piece)
         self.text += piece[: max(0, MAX_OUTPUT - len(self.text))]
         return bool(piece)
@@ -37,7 +40,7 @@ class Output:
         taken = 0
         while taken < 64 << 20 and select.select([self.fd], [], [], 0)[0]:
             before = self.total
-            if not self.drain():
+            if not self.drain() or self.total == before:
                 break
             taken += self.total - before
         text = self.text.decode("utf-8", "replace")

@@ -15,6 +15,7 @@ import msgpack
 HEADER = struct.Struct("!I")
 MAX_DEPTH = 64
 MAX_ITEMS = 1 << 20
+MAX_KEYS = 4096  # of one dict: more could be chosen to collide in its hash table
 MAX_TEXT = 16 << 20  # characters of one str, bytes of one bytes
 _TUPLE, _BIGINT = 1, 2
 
@@ -81,7 +82,7 @@ def decode(data: bytes, depth: int = 0) -> object:
         raise ValueError(f"unknown extension {code}")
 
     try:
-        return msgpack.unpackb(data, strict_map_key=False, ext_hook=ext, max_array_len=MAX_ITEMS, max_map_len=MAX_ITEMS)
+        return msgpack.unpackb(data, strict_map_key=False, ext_hook=ext, max_array_len=MAX_ITEMS, max_map_len=MAX_KEYS)
     except ValueError:
         raise
     except Exception as e:  # msgpack's own errors, and TypeError for an unhashable key

@@ -119,7 +119,7 @@ class Child:
             return reply
         except BaseException as e:  # SystemExit and KeyboardInterrupt too: they are the learner's
             text = describe(e, self.config["submission"], self.config["shown"])
-            kind = "out of memory" if type(e) is MemoryError and self.ran_out(op) else name_of(e)
+            kind = "out of memory" if issubclass(type(e), MemoryError) and self.ran_out(op) else name_of(e)
             return wire.frame([rid, "exc", kind, plain(text)])
 
     def ran_out(self, op: str) -> bool:
@@ -130,7 +130,7 @@ class Child:
         import importlib.util
 
         path, package = self.config["submission"], self.config["package"]
-        sys.path.append(HERE)
+        sys.path.insert(0, HERE)  # first: another `mini_llm` may be installed
         name = f"{package}._submission" if package else "solution"
         if package:
             __import__(package)  # so that `from .buckets import pad_to` works as it does in the workspace
@@ -242,7 +242,10 @@ def main() -> None:
     if config["seccomp"]:
         import pyseccomp  # noqa: F401
     for name in config["preload"]:
-        __import__(name)
+        try:
+            __import__(name)
+        except ImportError:
+            pass  # the learner's file will say so itself
     import importlib.util  # noqa: F401  the child needs these: import them once, here
     import linecache  # noqa: F401
     import traceback  # noqa: F401

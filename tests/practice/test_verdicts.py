@@ -200,3 +200,19 @@ def test_a_busy_machine_costs_nobody_a_verdict(submit):
 def _spin():
     while True:
         pass
+
+
+@pytest.mark.parametrize("folder", ["/usr/src/app", "/usr"])
+def test_a_course_below_a_readable_folder_is_covered(monkeypatch, folder):
+    """In many containers the course lies in /usr/src/app, and /usr is shown to every worker."""
+    from pathlib import Path
+
+    from grader import layers
+
+    monkeypatch.setattr(layers, "ROOT", Path(folder))
+    command = layers.bubblewrap_command(Path("/tmp/stage"), Path("/tmp/scratch"), "none")
+    covered = [i for i, word in enumerate(command) if word == "--tmpfs" and command[i + 1] == folder]
+    assert covered and covered[0] > max(
+        i for i, w in enumerate(command) if w == "--ro-bind-try" and command[i + 1] == "/usr"
+    )
+    assert "move it elsewhere" in layers.landlock_reason()
