@@ -93,7 +93,8 @@ class Ladder:
     def batch(self, size: int, context: int):
         """`size` requests with `context` tokens in the cache, and one more to come for each."""
         draw = torch.Generator().manual_seed(size + context)
-        blocks = (self.first_block[size, context] + torch.randperm(size * self.width(context), generator=draw)).view(size, -1).tolist()
+        shuffled = torch.randperm(size * self.width(context), generator=draw)
+        blocks = (self.first_block[size, context] + shuffled).view(size, -1).tolist()
         tokens = torch.randint(self.cfg.vocab_size, (size,), generator=draw).tolist()
         return build_batch([([t], context, table, True) for t, table in zip(tokens, blocks, strict=True)], BLOCK)
 

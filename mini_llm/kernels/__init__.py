@@ -4,6 +4,10 @@ import os
 import sys
 from importlib.util import find_spec
 
+# Whether Triton's interpreter runs the kernels, on a CPU, one program after another. Triton looks at the variable
+# when a kernel is defined, so a later change would come too late: it counts as it was when this was imported.
+INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+
 
 def why_no_triton() -> str | None:
     """One sentence that says why Triton kernels cannot run here, or None when they can."""
@@ -11,6 +15,6 @@ def why_no_triton() -> str | None:
 
     if find_spec("triton") is None:
         return f"triton is not installed in {sys.executable}"
-    if not torch.cuda.is_available() and os.environ.get("TRITON_INTERPRET") != "1":
+    if not torch.cuda.is_available() and not INTERPRETED:
         return "there is no GPU; TRITON_INTERPRET=1, set before Python starts, runs them slowly on a CPU"
     return None

@@ -12,7 +12,8 @@ is one part, and costs nothing for what a long one needs. How many parts there a
 import torch
 import torch.nn.functional as F
 
-from mini_llm.kernels.launch import inputs_ready, interpreted, options, runs_kernels, tl, triton
+from mini_llm import kernels
+from mini_llm.kernels.launch import inputs_ready, options, runs_kernels, tl, triton
 from mini_llm.layers import apply_rope, rope_cos_sin
 
 MAX_SPLITS = 16
@@ -55,7 +56,7 @@ def decode_attention(
         scratch.parts, scratch.weights, scratch.tickets, inputs.block_table.stride(0), hd**-0.5, eps,
         NKV=nkv, GROUP=nh // nkv, ROWS=max(16, triton.next_power_of_2(nh // nkv)),
         HD=hd, PADDED_HD=max(16, triton.next_power_of_2(hd)), BLOCK_SIZE=block_size, KEYS=keys, SPLITS=splits,
-        MAX_SPLITS=MAX_SPLITS, NORM=q_gain is not None, UPCAST=interpreted(), PDL=pdl, **options(pdl, num_warps),
+        MAX_SPLITS=MAX_SPLITS, NORM=q_gain is not None, UPCAST=kernels.INTERPRETED, PDL=pdl, **options(pdl, num_warps),
     )  # fmt: skip
     return out
 

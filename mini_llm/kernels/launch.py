@@ -4,10 +4,11 @@ Every operation here has two forms. The plain one, in PyTorch, says what the ope
 what a GPU runs. Where Triton is missing the plain form still works, so this package imports anywhere.
 """
 
-import os
 from functools import lru_cache
 
 import torch
+
+from mini_llm import kernels
 
 try:
     import triton
@@ -35,12 +36,7 @@ except ImportError:
 
 def runs_kernels(tensor: torch.Tensor) -> bool:
     """Whether an operation on `tensor` launches its kernel; otherwise it takes the plain form."""
-    return HAS_TRITON and (tensor.is_cuda or interpreted())
-
-
-def interpreted() -> bool:
-    """Whether Triton's interpreter runs the kernels, on a CPU, one program after another."""
-    return os.environ.get("TRITON_INTERPRET") == "1"
+    return HAS_TRITON and (tensor.is_cuda or kernels.INTERPRETED)
 
 
 @lru_cache

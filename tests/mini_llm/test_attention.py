@@ -372,6 +372,6 @@ def test_a_missing_triton_is_said(monkeypatch):
 def test_triton_without_a_gpu_says_what_would_help(monkeypatch):
     monkeypatch.setattr("mini_llm.kernels.find_spec", lambda name: "somewhere")
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    monkeypatch.delenv("TRITON_INTERPRET", raising=False)
+    monkeypatch.setattr("mini_llm.kernels.INTERPRETED", False)
     with pytest.raises(RuntimeError, match="there is no GPU; TRITON_INTERPRET=1, set before Python starts"):
         attention_backend("triton")

@@ -1,14 +1,9 @@
-"""Kernels run on the GPU where there is one, else in Triton's interpreter, which must be chosen before import."""
-
-import os
+"""Kernels run on the GPU where there is one, else in Triton's interpreter (tests/conftest.py chooses it)."""
 
 import pytest
 import torch
 
-if not torch.cuda.is_available():
-    os.environ["TRITON_INTERPRET"] = "1"
-
-from mini_llm.kernels import why_no_triton  # noqa: E402
+from mini_llm.kernels import why_no_triton
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 

@@ -1,5 +1,9 @@
 """A product in one kernel equals its plain form, whatever surrounds it and however it is cut."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 import torch
 from stage import error
@@ -58,6 +62,26 @@ def test_refuses_a_bias_of_a_gated_product(device):
 
 
 def test_takes_the_plain_form_without_a_gpu(monkeypatch):
-    monkeypatch.delenv("TRITON_INTERPRET", raising=False)
+    monkeypatch.setattr("mini_llm.kernels.INTERPRETED", False)
     x, weight, given = arguments(3, 24, 64, ("gain", "gated"), torch.float32, "cpu")
     assert torch.equal(product(x, weight, torch.empty(3, 24), **given), product_plain(x, weight, **given))
+
+
+TOO_LATE = """
+import os
+import torch
+from mini_llm.kernels.products import product, product_plain
+os.environ["TRITON_INTERPRET"] = "1"
+x, weight = torch.randn(2, 64), torch.randn(24, 64)
+assert torch.equal(product(x, weight, torch.empty(2, 24)), product_plain(x, weight))
+"""
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="on a GPU the kernel runs in any case")
+def test_a_variable_that_is_set_too_late_changes_nothing(pytestconfig):
+    """Triton looks when a kernel is defined; one that was defined for a GPU must not be launched without one."""
+    env = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    done = subprocess.run(
+        [sys.executable, "-c", TOO_LATE], cwd=pytestconfig.rootpath, env=env, capture_output=True, text=True, timeout=99
+    )
+    assert done.returncode == 0, done.stderr
