@@ -35,8 +35,12 @@ except ImportError:
 
 
 def runs_kernels(tensor: torch.Tensor) -> bool:
-    """Whether an operation on `tensor` launches its kernel; otherwise it takes the plain form."""
-    return HAS_TRITON and (tensor.is_cuda or kernels.INTERPRETED)
+    """Whether an operation on `tensor` launches its kernel; otherwise it takes the plain form.
+
+    A launch is no operator: a tape that records on a CPU would not see it, so it gets the plain form.
+    """
+    recorded = torch._C._len_torch_dispatch_stack() > 0
+    return HAS_TRITON and (tensor.is_cuda or (kernels.INTERPRETED and not recorded))
 
 
 @lru_cache

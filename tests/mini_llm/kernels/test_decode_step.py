@@ -84,8 +84,7 @@ def test_equals_the_plain_model_step_after_step(kind, path, device):
 
 
 @pytest.mark.parametrize("path", ["few", "many"])
-def test_a_graph_of_it_reads_what_is_in_its_inputs(path, device, monkeypatch):
-    monkeypatch.setattr("mini_llm.kernels.INTERPRETED", False)  # on a CPU the tape records the plain form
+def test_a_graph_of_it_reads_what_is_in_its_inputs(path, device):
     model = lively_model(CONFIGS["qwen3"], device)
     requests = Requests(model, [3, 8, 70], more=3, device=device, padding=1)
     step = FinalStep(model, requests.kv, max_batch=4)
