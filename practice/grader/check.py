@@ -11,7 +11,7 @@ import time
 from grader import stubs
 from grader.diagnose import compose, mutants, reference_source
 from grader.problems import Problem
-from grader.runner import Judgement, judge
+from grader.runner import Judgement, Workers, judge
 
 IDLE = ("None", "0", "[]", "args[0]")  # what a do-nothing answer returns
 
@@ -41,10 +41,15 @@ def run(chosen: list[Problem], seeds: int, asked: tuple[str, ...] | None, consol
 
 
 def _check(problem: Problem, asked) -> list[tuple[int, str]]:
+    with Workers(problem, asked) as workers:
+        return _check_with(problem, workers)
+
+
+def _check_with(problem: Problem, workers: Workers) -> list[tuple[int, str]]:
     faults: list[tuple[int, str]] = []
 
     def see(what: str, source: str, **options) -> Judgement:
-        return judge(problem, source.encode(), f"{what}.py", asked=asked, **options)
+        return judge(problem, source.encode(), f"{what}.py", workers=workers, **options)
 
     reference = reference_source(problem)
     for examples in (False, True):

@@ -8,6 +8,18 @@ A hidden test draws its inputs and hands them over with an oracle:
 
 All inputs are tried, the shortest one that fails is shown, and the answers to all of them decide which known
 mistake this is. The docstring is the property: it is what the learner reads, so it says the rule, not the test.
+
+What has a life of its own (a captured step, a graph runner) is tested by a script. Each line runs at once in the
+worker; objects stay there and go by handles; `scene.py` makes what the learner's code needs to be given:
+
+    def test_captured_step_reads_its_buffers(check, rng):
+        '''Each replay reads what is in the buffers now.'''
+        script = check.script()
+        step = script.scene("double_step")              # double_step = double_step()
+        captured = script.make("CapturedStep", step, x)  # captured_step = CapturedStep(double_step, tensor(...))
+        script.ask(captured, "replay", y, want=2 * y)            # captured_step.replay(tensor(...))
+
+A script that fails shows its lines up to there, and is replayed against the known mistakes.
 """
 
 from __future__ import annotations
@@ -16,15 +28,17 @@ import copy
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grader.compare import call_text, difference, short
 from grader.faults import ChangedArguments, Fault, NotAnAnswer, OutOfMemory, Raised, TookTooLong
 from grader.solution import Solution
+from grader.wire import Handle
 
 STUB = "NotImplementedError: grown in chapter"  # what the stubs of the workspace raise
 ENOUGH = 2.0  # seconds after which a failing test looks for no shorter input
 NO_WARNING = "no warning of the call"
+REFUSED = object()  # what a script wants of a call that must raise
 CONTROL = "Ordinary inputs must be right too."
 PRINTS = "the function prints its answer and returns None; a print is for people, `return` hands the value on"
 
@@ -44,10 +58,16 @@ class Call:
     fault: Fault | None = None
     printed: str = ""
     why: str | None = None  # what is wrong with it, None when nothing is
+    op: str = "each"  # of a script: 'call', 'scene' or 'method'
+    target: Handle | None = None
+    keep: Handle | None = None
 
     @property
     def text(self) -> str:
-        return call_text(self.name, self.args, self.kwargs)
+        """The call as one would type it."""
+        name = f"{self.target.name}{'.' if self.name else ''}{self.name}" if self.target else self.name
+        text = call_text(name, self.args, self.kwargs)
+        return f"{self.keep.name} = {text}" if self.keep else text
 
 
 class Failed(Exception):
@@ -109,6 +129,7 @@ class Check:
             if spent > ENOUGH and any(c.why for c in calls):
                 break
             if spent > self._seconds:
+                self._solution.ran_out_of_time()
                 why = f"the calls of this test took more than {self._seconds:g} s together"
                 raise Failed("timeout", why, call=asked.text, diagnosis=late)
         if failing := [c for c in calls if c.why]:
@@ -133,6 +154,10 @@ class Check:
             why = f"{NO_WARNING} names {' and '.join(needed)}"
         return Call(**what, answer=answer, warned=warned, why=why, printed=self._solution.take_printed())
 
+    def script(self) -> Script:
+        """Calls that build on each other; see above."""
+        return Script(self._solution, self._diagnose)
+
     def _failed(self, calls: list[Call], failing: list[Call]) -> Failed:
         """The report of the shortest failing input, one that the property is about if there is any."""
         shown = min(failing, key=lambda c: (c.control, len(c.text)))
@@ -152,6 +177,128 @@ class Check:
             about["expected"] += " and a warning"
             about["got"] += f" and {list(shown.warned) or 'no warning'}"
         return Failed("wrong answer", shown.why, **about)
+
+
+class Script:
+    """Lines that run one after another in the worker; the first one that is wrong ends the test.
+
+    Arguments are plain values, tensors and handles. Handles are named after what made them, as a report shows them.
+    """
+
+    def __init__(self, solution: Solution, diagnose: Callable[[list[Call]], str]):
+        self._solution, self._diagnose = solution, diagnose
+        self._calls: list[Call] = []
+        self._names: dict[str, int] = {}
+
+    def scene(self, name: str, *args: object, as_: str | None = None, **kwargs: object) -> Handle:
+        """What the function `name` of scene.py makes, kept in the worker. It gets the learner's module first."""
+        return self._keep("scene", None, name, args, kwargs, as_)
+
+    def make(self, name: str, *args: object, as_: str | None = None, **kwargs: object) -> Handle:
+        """What the learner's class or function `name` makes, kept in the worker."""
+        return self._keep("call", None, name, args, kwargs, as_)
+
+    def keep(self, target: Handle, name: str, *args: object, as_: str | None = None, **kwargs: object) -> Handle:
+        """What a method of a kept object returns, kept too. A name of '' calls the object itself."""
+        return self._keep("method", target, name, args, kwargs, as_)
+
+    def ask(
+        self, target: Handle, name: str, *args: object, want: object, tolerance: float | None = None, **kwargs: object
+    ) -> None:
+        """A method's answer must be `want`; of tensors each number within `tolerance`, exactly without one."""
+        self._compare("method", target, name, args, kwargs, want, tolerance)
+
+    def ask_call(
+        self, name: str, *args: object, want: object, tolerance: float | None = None, **kwargs: object
+    ) -> None:
+        """The answer of the learner's function `name` must be `want`."""
+        self._compare("call", None, name, args, kwargs, want, tolerance)
+
+    def ask_scene(
+        self, name: str, *args: object, want: object, tolerance: float | None = None, **kwargs: object
+    ) -> None:
+        """What a function of scene.py finds out about the objects it is given must be `want`."""
+        self._compare("scene", None, name, args, kwargs, want, tolerance)
+
+    def refuses(self, target: Handle | None, name: str, *args: object, words: Sequence[str], **kwargs: object) -> None:
+        """The method (the learner's function, without a target) must raise an error whose text holds all `words`."""
+        op = "method" if target else "call"
+        asked = Call(name, args, kwargs, REFUSED, op=op, target=target)
+        wanted = f"an error that names {' and '.join(words)}" if words else "an error"
+        try:
+            answer = self._solution.run(op, target, name, list(args), kwargs)
+        except Raised as fault:
+            if fault.at_import or fault.kind == "missing" or STUB in fault.trace:
+                raise
+            text = fault.trace.rsplit("\n", 1)[-1]
+            why = None if all(word in text for word in words) else f"the error does not name {' and '.join(words)}"
+            self._add(asked, wanted, fault=fault, why=why, got=text)
+        except NotAnAnswer as fault:
+            self._add(asked, wanted, fault=fault, why="it was not refused")
+        else:
+            self._add(asked, wanted, answer=answer, why="it was not refused", got=short(answer))
+
+    def _keep(self, op: str, target: Handle | None, name: str, args: tuple, kwargs: dict, as_: str | None) -> Handle:
+        label = as_ or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower() or "result"
+        self._names[label] = self._names.get(label, 0) + 1
+        handle = self._solution.handle(label if self._names[label] == 1 else f"{label}_{self._names[label]}")
+        self._run(Call(name, args, kwargs, op=op, target=target, keep=handle), "an object")
+        return handle
+
+    def _compare(
+        self,
+        op: str,
+        target: Handle | None,
+        name: str,
+        args: tuple,
+        kwargs: dict,
+        want: object,
+        tolerance: float | None,
+    ) -> None:
+        asked = Call(name, args, kwargs, want, tolerance, op=op, target=target)
+        answer = self._run(asked, short(want))
+        self._add(asked, short(want), answer=answer, why=difference(answer, want, tolerance), got=short(answer))
+
+    def _run(self, asked: Call, wanted: str) -> object:
+        try:
+            answer = self._solution.run(asked.op, asked.target, asked.name, list(asked.args), asked.kwargs, asked.keep)
+        except TookTooLong as fault:
+            if fault.at_import:
+                raise
+            said = self._diagnose([*self._calls, replace(asked, fault=fault, why=str(fault))])
+            raise Failed("timeout", str(fault), call=self._text(asked), expected=wanted, diagnosis=said) from None
+        except (Raised, NotAnAnswer, OutOfMemory) as fault:
+            if fault.at_import or STUB in fault.trace or (fault.kind == "missing" and asked.op == "call"):
+                raise
+            self._add(asked, wanted, fault=fault, why=str(fault))
+        if asked.keep is not None:
+            self._calls.append(asked)
+        return answer
+
+    def _add(
+        self,
+        asked: Call,
+        wanted: str,
+        *,
+        answer: object = None,
+        fault: Fault | None = None,
+        why: str | None,
+        got: str = "",
+    ) -> None:
+        """Keeps a line; raises Failed when it is wrong."""
+        warned = tuple(self._solution.warned) if fault is None else ()
+        made = replace(asked, answer=answer, fault=fault, why=why, warned=warned)
+        self._calls.append(made)
+        if why is None:
+            return
+        about = {"call": self._text(), "expected": wanted, "got": got, "printed": self._solution.take_printed()}
+        about["diagnosis"] = self._diagnose(self._calls)
+        if fault is not None:
+            raise Failed(fault.verdict if not got else "wrong answer", why, trace=fault.trace, **about) from None
+        raise Failed("wrong answer", why, **about)
+
+    def _text(self, *more: Call) -> str:
+        return "\n".join(call.text for call in (*self._calls, *more))
 
 
 def _warned(needed: list[str], texts: Sequence[str]) -> bool:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
 
-from grader.wire import type_name
+from grader.wire import Handle, type_name
 
 WIDTH = 300  # characters of a value in a report
+MOST_NUMBERS = 24  # of a tensor that is printed whole
 
 
 def difference(got: object, want: object, tolerance: float | None = None, where: str = "") -> str | None:
     """None when `got` is what was wanted; otherwise what differs, in words.
 
-    Types must be the same (True is not 1, a tuple is not a list). With a `tolerance`, an int or a float within
-    it of the wanted number will do; the comparison is written so that nan never passes.
+    Types must be the same (True is not 1, a tuple is not a list), and of tensors dtype and shape. With a
+    `tolerance`, an int or a float within it of the wanted number will do, and so it is for each number of a tensor;
+    the comparison is written so that nan never passes where a number is wanted.
     """
     at = f" at {where}" if where else ""
+    if is_tensor(want) and is_tensor(got):
+        return _tensor_difference(got, want, tolerance, at)
     if tolerance is not None and type(want) in (int, float):
         if type(got) not in (int, float):
             return f"a number was expected{at}, not {described_type(got)}"
@@ -46,6 +51,35 @@ def difference(got: object, want: object, tolerance: float | None = None, where:
     return None if got == want else f"the value differs{at}"
 
 
+def is_tensor(x: object) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and type(x) is torch.Tensor
+
+
+def _tensor_difference(got, want, tolerance: float | None, at: str) -> str | None:
+    if got.dtype != want.dtype:
+        return f"the dtype differs{at}: {want.dtype} expected, {got.dtype} came"
+    if got.shape != want.shape:
+        return f"the shape differs{at}: {list(want.shape)} expected, {list(got.shape)} came"
+    a, b = (got, want) if tolerance is None else (got.double(), want.double())
+    near = (a == b) | (a.isnan() & b.isnan())  # nan is right where nan is wanted
+    if tolerance is not None:
+        near |= (a - b).abs() <= tolerance
+    if near.all():
+        return None
+    wrong = (~near).nonzero()
+    place, some = wrong[0].tolist(), f"{len(wrong)} of {near.numel()} numbers differ"
+    if not place:
+        return f"the value differs{at}"
+    first = f"the first at {place}: {_number(want[tuple(place)])} expected, {_number(got[tuple(place)])} came"
+    return f"{some}{at}, {first}"
+
+
+def _number(x) -> str:
+    x = x.item()
+    return f"{x:.6g}" if type(x) is float else str(x)
+
+
 def _too_many_or_few(got: Sequence, want: Sequence) -> str:
     """For lists of whole numbers: which are too many, which are missing."""
     # bounded: this runs on the judge's time, and numbers can be chosen so that their hashes collide
@@ -69,13 +103,43 @@ def described_type(x: object) -> str:
 def short(value: object, width: int = WIDTH) -> str:
     """`repr`, cut in the middle when it is long: the report must stay readable."""
     try:
-        text = repr(value)
+        text = _repr(value)
     except (ValueError, RecursionError):  # an int of thousands of digits, or lists nested too deeply
         return f"{described_type(value)} that Python does not print"
     if len(text) <= width:
         return text
     half = (width - 30) // 2
     return f"{text[:half]} … {len(text) - 2 * half} more characters … {text[-half:]}"
+
+
+def _repr(x: object) -> str:
+    """`repr`, with tensors on one line, as one would type them, and large ones as shape, dtype and first numbers."""
+    if type(x) is Handle:
+        return x.name
+    if "torch" not in sys.modules or type(x) in (int, float, str, bool, type(None)):
+        return repr(x)
+    if type(x) is list:
+        return f"[{', '.join(map(_repr, x))}]"
+    if type(x) is tuple:
+        return f"({', '.join(map(_repr, x))}{',' if len(x) == 1 else ''})"
+    if type(x) is dict:
+        return f"{{{', '.join(f'{k!r}: {_repr(v)}' for k, v in x.items())}}}"
+    if not is_tensor(x):
+        return repr(x)
+    name = str(x.dtype)
+    if x.numel() <= MOST_NUMBERS:
+        numbers = _numbers(x.tolist())
+        usual = name in ("torch.float32", "torch.int64", "torch.bool") and x.numel()
+        return f"tensor({numbers})" if usual else f"tensor({numbers}, dtype={name})"
+    flat = x.reshape(-1)
+    return f"<{name} {list(x.shape)}: {_numbers(flat[:4].tolist())[1:-1]}, ..., {_numbers(flat[-1].tolist())}>"
+
+
+def _numbers(x: object) -> str:
+    if isinstance(x, list):
+        return f"[{', '.join(map(_numbers, x))}]"
+    text = f"{x:.4g}" if type(x) is float else str(x)
+    return f"{text}." if type(x) is float and text.lstrip("-").isdigit() else text  # as torch writes it: 3. is a float
 
 
 def call_text(name: str, args: tuple, kwargs: dict | None = None) -> str:

@@ -66,7 +66,10 @@ def landlock(readable: list[str], writable: list[str]) -> None:
             if os.path.exists(path):
                 rules.allow_path(path, read if os.path.isdir(path) else AccessFS.READ_FILE | AccessFS.EXECUTE)
         for path in writable:
-            rules.allow_path(path, write)
+            if os.path.isdir(path):
+                rules.allow_path(path, write)
+            elif os.path.exists(path):
+                rules.allow_path(path, AccessFS.READ_FILE | AccessFS.WRITE_FILE)
         rules.allow_path(os.devnull, AccessFS.READ_FILE | AccessFS.WRITE_FILE)
         rules.restrict()
 
@@ -173,7 +176,7 @@ def settle(config: dict, scratch: str) -> None:
     os.setsid()
     prctl(PDEATHSIG, signal.SIGKILL)
     if config["landlock"]:
-        landlock([*config["readable"], "/proc/self"], [scratch])
+        landlock([*config["readable"], "/proc/self"], [scratch, *config["devices"]])
     limit(config["rlimits"])
     if config["seccomp"]:
         seccomp()

@@ -19,14 +19,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.checks import NO_WARNING, Call
-from grader.compare import difference
+from grader.checks import NO_WARNING, REFUSED, Call
+from grader.compare import difference, is_tensor
 from grader.faults import Fault, Raised
 from grader.problems import ROOT, Problem, ProblemError
 from grader.session import Session
 from grader.solution import Solution
 
 SECONDS = 3.0  # to find the name of a mistake
+SECONDS_WITH_TORCH = 8.0
+CLOSE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class Diagnosis:
         tested = calls[0].name
         candidates = [m for m in mutants(self._problem.folder).values() if m.verdict != "timeout"]
         candidates.sort(key=lambda m: f"def {tested}(" not in m.path.read_text(encoding="utf-8"))
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + (SECONDS_WITH_TORCH if self._problem.torch else SECONDS)
         try:
             for mutant in candidates:
                 if time.monotonic() > deadline:
@@ -106,6 +108,7 @@ class Diagnosis:
             self._session = Session(self._problem, _all_in_one(self._problem), "mutants", asked=self._asked)
         if self._solution is None:
             self._solution = Solution(self._session)
+        self._solution.run("call", None, "choose", [mutant.name], {})
         return all(_alike(self._solution, mutant, call) for call in calls)
 
     def close(self) -> None:
@@ -117,41 +120,51 @@ def _all_in_one(problem: Problem) -> bytes:
     """One file that holds every mutant, so that asking them all costs one child."""
     sources = {m.name: m.path.read_text(encoding="utf-8") for m in mutants(problem.folder).values()}
     return f"""
-import functools
+import sys, types
 REFERENCE = compile({reference_source(problem)!r}, "reference", "exec")
 MUTANTS = {sources!r}
+OWN = set(globals()) | {{"OWN", "choose"}}
 
-@functools.cache
-def mutant(name):
-    space = {{"__name__": name}}
-    exec(REFERENCE, space)
-    exec(MUTANTS[name], space)
-    return space
-
-def ask(name, function, args, kwargs):
-    return mutant(name)[function](*args, **kwargs)
+def choose(name):  # from here on this module is that mutant, made anew
+    for other in set(globals()) - OWN:
+        del globals()[other]
+    made = sys.modules["mutant"] = types.ModuleType("mutant")
+    exec(REFERENCE, made.__dict__)
+    exec(MUTANTS[name], made.__dict__)
+    globals().update({{k: v for k, v in vars(made).items() if not k.startswith("__")}})
 """.encode()
 
 
 def _alike(solution: Solution, mutant: Mutant, call: Call) -> bool:
     """Whether the mutant does with this input what the learner's code did, right or wrong in the same way."""
     try:
-        answer = solution.ask(mutant.name, call.name, list(call.args), call.kwargs)
+        if call.op == "each":
+            answer = getattr(solution, call.name)(*call.args, **call.kwargs)
+        else:
+            answer = solution.run(call.op, call.target, call.name, list(call.args), call.kwargs, call.keep)
     except Fault as fault:
         if call.fault is None or type(fault) is not type(call.fault):
             return False
         if isinstance(fault, Raised) and mutant.verdict == "error":
             return True  # its mistake is to raise here; with which exception is a matter of style
         return fault.kind == call.fault.kind
+    if call.keep is not None:
+        return call.fault is None
     if call.fault is not None or bool(solution.warned) != bool(call.warned):
         return False
-    if call.why is not None and difference(answer, call.want, call.tolerance) is None:
+    if call.why is not None and _right(answer, call):
         # right where the learner's is wrong, unless the warning is what is wrong with both
         return call.why.startswith(NO_WARNING) and _numbers(solution.warned) == _numbers(call.warned)
     if isinstance(answer, float) and answer != answer:
         return isinstance(call.answer, float) and call.answer != call.answer
-    close = 1e-12 if call.tolerance is not None else None
+    close = CLOSE if call.tolerance is not None else None
+    if is_tensor(call.answer) and call.tolerance is not None:
+        close = call.tolerance  # another order of the same sums
     return difference(call.answer, answer, close) is None
+
+
+def _right(answer: object, call: Call) -> bool:
+    return call.want is not REFUSED and difference(answer, call.want, call.tolerance) is None
 
 
 def _numbers(warnings: Iterable[str]) -> set[str]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import glob
 import importlib.util
 import os
 import shutil
@@ -24,6 +25,7 @@ from pathlib import Path
 from grader.problems import ROOT
 
 NOBODY = 65534
+NVIDIA = "/dev/nvidiactl"  # there when the kernel's NVIDIA driver is
 STRONG = ("bubblewrap", "landlock")
 KNOWN = ("process", "bubblewrap", "landlock", "seccomp")
 LANDLOCK_KEEPS_SIGNALS = 6  # Landlock's ABI from which it scopes signals and abstract sockets
@@ -166,7 +168,12 @@ def shows_the_course() -> str | None:
 
 def readable(stage: Path) -> list[str]:
     """What a worker may read under Landlock."""
-    return [*SYSTEM, *FACTS, *python_paths(), str(stage)]
+    return [*SYSTEM, *FACTS, *python_paths(), str(stage), "/proc/driver/nvidia", "/sys/module/nvidia"]
+
+
+def gpu_devices() -> list[str]:
+    """The device files that CUDA opens, for reading and writing."""
+    return sorted(glob.glob("/dev/nvidia*"))
 
 
 def bubblewrap_command(stage: Path, scratch: Path, drop: str, scratch_mib: int = 64) -> list[str]:
@@ -205,6 +212,8 @@ def bubblewrap_command(stage: Path, scratch: Path, drop: str, scratch_mib: int =
         for path in (*python_paths(), str(stage)):
             if Path(path).is_relative_to(ROOT):
                 command += ["--ro-bind-try", path, path]
+    for path in gpu_devices():
+        command += ["--dev-bind-try", path, path]
     command += ["--perms", "1777", "--size", str(scratch_mib << 20), "--tmpfs", str(scratch)]
     command += ["--remount-ro", "/", "--chdir", "/"]
     return command

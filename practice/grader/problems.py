@@ -31,11 +31,12 @@ class Part:
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one worker: seconds to import the file, seconds per call, MiB of memory."""
+    """Of one worker: seconds to import the file, seconds per call, MiB of memory, MiB of one answer."""
 
     import_s: float = 3.0
     call_s: float = 5.0
     memory_mib: int = 2048
+    reply_mib: int = 1
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ class Problem:
     chapter: int
     level: str
     minutes: int
-    needs: tuple[str, ...]
+    needs: tuple[str, ...]  # packages beyond the standard library; with torch, tensors cross
+    optional: bool  # not part of what a chapter asks for
     module: str  # the file inside mini_llm/ that this problem grows
     names: tuple[str, ...]  # the functions and classes it grows there
     parts: dict[str, Part]
@@ -60,6 +62,11 @@ class Problem:
     @property
     def slug(self) -> str:
         return f"{self.id}_{self.name}"
+
+    @property
+    def torch(self) -> bool:
+        """Whether tensors cross: then the worker's parent imports torch once, and so does the judge."""
+        return "torch" in self.needs
 
     @property
     def hidden_tests(self) -> int:
@@ -107,6 +114,7 @@ def _read(path: Path) -> Problem:
             level=front["level"],
             minutes=front["minutes"],
             needs=tuple(front.get("needs", ())),
+            optional=bool(front.get("optional", False)),
             module=grows["module"],
             names=tuple(grows["names"]),
             parts={name: Part(**part) for name, part in front["parts"].items()},

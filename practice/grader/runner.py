@@ -6,6 +6,7 @@ the learner's code prints, writes or raises can be one.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import secrets
@@ -75,6 +76,7 @@ class Judgement:
     seed: int
     examples: bool
     sandbox: list[str]
+    device: str = "none"  # that the problem's tensors were on: cpu (the tape), cuda, or none
     verdict: str = ""
     seconds: float = 0.0
     tests: list[Result] = field(default_factory=list)
@@ -119,6 +121,7 @@ class Judgement:
             "seed": self.seed,
             "seconds": round(self.seconds, 3),
             "sandbox": self.sandbox,
+            "device": self.device,
             "parts": parts,
             "diagnosis": (first.diagnosis or None) if first else None,
             "notes": self.notes,
@@ -128,6 +131,39 @@ class Judgement:
 
 def new_seed() -> int:
     return secrets.randbelow(1_000_000)
+
+
+class Workers:
+    """The two workers of a judgement, the learner's file's and the mutants', kept for the next one of the same
+    problem: what `check` and `watch` save their time by. A child is fresh for each test all the same."""
+
+    def __init__(self, problem: Problem, asked: tuple[str, ...] | None = None):
+        self.problem, self.asked = problem, asked
+        self.session: Session | None = None
+        self.diagnosis = Diagnosis(problem, asked)
+
+    def take(self, source: bytes, shown: str, package: str | None) -> Session:
+        if self.session is not None and self.session.package == package:
+            self.session.replace(source, shown)
+            return self.session
+        self.close_session()
+        self.session = Session(self.problem, source, shown, asked=self.asked, package=package)
+        return self.session
+
+    def close_session(self) -> None:
+        if self.session is not None:
+            self.session.close()
+            self.session = None
+
+    def close(self) -> None:
+        self.close_session()
+        self.diagnosis.close()
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def judge(
@@ -141,23 +177,23 @@ def judge(
     asked: tuple[str, ...] | None = None,
     package: str | None = None,
     on_test: Callable[[str], None] | None = None,
+    workers: Workers | None = None,
 ) -> Judgement:
     """Judges the bytes of a file.
 
     `asked` names the sandbox layers (None: the best that work). `package` is 'mini_llm' when the file is a module
     of the learner's package, so that its relative imports work. `on_test` hears each test's name as it starts.
+    `workers` of the same problem and layers are used and left running; without them they are started and ended here.
     Raises SandboxError when no worker can be started as asked, JudgeError when the judge itself fails.
     """
     seed = new_seed() if seed is None else seed
     started = time.perf_counter()
-    with Session(problem, source, shown, asked=asked, package=package) as session:
-        judgement = Judgement(problem, shown, seed, examples, session.sandbox, only=part)
-        diagnosis = Diagnosis(problem, asked)
-        try:
-            plugin = _Plugin(judgement, session, diagnosis, on_test)
-            _run_pytest(problem.folder / ("test_examples.py" if examples else "test_hidden.py"), plugin)
-        finally:
-            diagnosis.close()
+    with contextlib.ExitStack() as stack:
+        workers = workers or stack.enter_context(Workers(problem, asked))
+        session = workers.take(source, shown, package)
+        judgement = Judgement(problem, shown, seed, examples, session.sandbox, session.device, only=part)
+        plugin = _Plugin(judgement, session, workers.diagnosis, on_test)
+        _run_pytest(problem.folder / ("test_examples.py" if examples else "test_hidden.py"), plugin)
     if not judgement.tests:
         raise JudgeError(f"{problem.slug}: no test ran.")
     expected = problem.parts[part].tests if part else problem.hidden_tests

@@ -20,12 +20,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from grader import layers, stubs
+from grader import layers, stubs, wire
 from grader.faults import Crashed, Fault
 from grader.layers import SandboxError, Style
 from grader.problems import ROOT, Problem
 
-MAX_REPLY = 16 << 20  # bytes of one answer
 PRELOAD = ("numpy",)  # imported once in the parent when the learner's file imports it, not once per test
 
 
@@ -42,10 +41,12 @@ class Session:
         package: str | None = None,
     ):
         self.problem, self.shown, self.package = problem, shown, package
-        self.max_reply = MAX_REPLY
+        self.max_reply = problem.limits.reply_mib << 20
         self.broken: Fault | None = None  # the file cannot be imported: said once, then known
         self.timeouts = 0
+        self.device = "none"  # that tensors live on, once the worker has said so
         self._process: subprocess.Popen | None = None
+        self._kept: tuple[dict, socket.socket, int] | None = None
         self._folder = Path(tempfile.mkdtemp(prefix="mini-llm-judge-"))
         try:
             self._fill_stage(source)
@@ -63,6 +64,17 @@ class Session:
     @property
     def sandbox(self) -> list[str]:
         return list(self.style.layers)
+
+    @property
+    def reuses(self) -> bool:
+        """Whether one child serves all tests: on a GPU, where each child would start CUDA anew."""
+        return self.device == "cuda"
+
+    def replace(self, source: bytes, shown: str) -> None:
+        """Another file in the same worker. For `check` and `watch`: nothing of the file before is left in it."""
+        self.give_up_kept()
+        self.submission.write_bytes(source)
+        self.shown, self.broken, self.timeouts = shown, None, 0
 
     # -- the stage ------------------------------------------------------------------------------------------
 
@@ -94,26 +106,29 @@ class Session:
         limits = self.problem.limits
         memory = limits.memory_mib << 20
         rlimits = {
-            "RLIMIT_AS": memory,
             "RLIMIT_DATA": memory,
             "RLIMIT_FSIZE": 16 << 20,
             "RLIMIT_CORE": 0,
             "RLIMIT_NOFILE": 256,
             "RLIMIT_CPU": 300,
         }
+        if not (self.problem.torch and os.path.exists(layers.NVIDIA)):
+            rlimits["RLIMIT_AS"] = memory  # CUDA reserves far more addresses than it uses; there a watchdog looks
         if "bubblewrap" in style.layers or style.drop != "none":
             rlimits["RLIMIT_NPROC"] = 128  # counted for the whole user, so only where that user is ours alone
         return {
             "submission": str(self.submission),
-            "shown": self.shown,
             "scratch": str(self.scratch),
             "package": self.package,
             "preload": self.preload,
-            "max_reply": MAX_REPLY,
+            "max_reply": self.max_reply,
+            "torch": self.problem.torch,
+            "scene": (self.stage / "scene.py").exists(),
             "drop_uid": layers.NOBODY if style.drop in ("inside", "searching") else None,
             "keep_search": style.drop == "searching",
             "landlock": "landlock" in style.layers,
             "seccomp": "seccomp" in style.layers,
+            "devices": layers.gpu_devices() if self.problem.torch else [],
             "readable": layers.readable(self.stage),
             "rlimits": rlimits,
         }
@@ -172,8 +187,10 @@ class Session:
             )
             theirs.close()
             self._control, self._pending = ours, b""
+            if self.problem.torch:
+                wire.carry_tensors()  # imports torch here while the worker imports it there
             try:
-                self._hear(20)
+                self.device = self._hear(60).decode().split()[-1]
             except Crashed:
                 self._stop()
                 errors.seek(0)
@@ -208,7 +225,10 @@ class Session:
             raise Crashed("the worker's parent is gone") from None
 
     def fork(self) -> tuple[dict, socket.socket, int]:
-        """A fresh child: (its identity, our end of its channel, our end of its output)."""
+        """A fresh child, or the one kept: (its identity, our end of its channel, our end of its output)."""
+        if self._kept is not None:
+            kept, self._kept = self._kept, None
+            return kept
         ours, theirs = socket.socketpair()
         out, theirs_out = os.pipe()
         os.set_blocking(out, False)  # a child may open the pipe and take back what a look has promised us
@@ -224,6 +244,17 @@ class Session:
         finally:
             theirs.close()
             os.close(theirs_out)
+
+    def keep(self, child: dict, channel: socket.socket, out: int) -> None:
+        """Takes back a child that answered everything, for the next test. Only where `reuses`."""
+        self._kept = (child, channel, out)
+
+    def give_up_kept(self) -> None:
+        if self._kept is not None:
+            (child, channel, out), self._kept = self._kept, None
+            channel.close()
+            os.close(out)
+            self.reap(child, 0)
 
     def reap(self, child: dict, grace: float) -> dict:
         """Ends a child and all it left running; how it ended."""
@@ -242,6 +273,14 @@ class Session:
             self._stop()
             return None
 
+    def resident(self, child: dict) -> int | None:
+        """Bytes of memory that a child holds; None where that cannot be known."""
+        try:
+            return self._order({"op": "resident", "pid": child["pid"]})["resident"]
+        except Crashed:
+            self._stop()
+            return None
+
     def _stop(self) -> None:
         if self._process is None:
             return
@@ -254,6 +293,11 @@ class Session:
         self._process = None
 
     def close(self) -> None:
+        if self._kept is not None:
+            _, channel, out = self._kept
+            self._kept = None
+            channel.close()
+            os.close(out)
         self._stop()
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -266,6 +310,8 @@ def _environment(scratch: Path) -> dict[str, str]:
         "HOME": str(scratch),
         "TMPDIR": str(scratch),
         "LANG": "C.UTF-8",
+        "USER": "learner",  # torch names its folders after the user, whom the sandbox does not know
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
     }

@@ -11,12 +11,15 @@ import time
 from typing import TYPE_CHECKING
 
 from grader import wire
+from grader.compare import difference, is_tensor
 from grader.faults import ChangedArguments, Crashed, Fault, NotAnAnswer, NotRun, OutOfMemory, Raised, TookTooLong
+from grader.wire import Handle
 
 if TYPE_CHECKING:
     from grader.session import Session
 
 MAX_OUTPUT = 4096  # bytes of what a test's calls print that are kept
+LOOK = 0.2  # seconds between two looks at the memory of a child that no limit of the system bounds
 GIVE_UP_AFTER = 3  # timeouts, after which the remaining tests are not run
 
 
@@ -57,6 +60,7 @@ class Solution:
         self._child: dict | None = None
         self._output: Output | None = None
         self._printed = ""
+        self._handles = 0
         self._waited = 0.0  # seconds that the judge has waited for this child
         self.warned: list[str] = []  # the warnings of the last call
 
@@ -66,13 +70,10 @@ class Solution:
         return functools.partial(self._call, name)
 
     def _call(self, name: str, *args: object, **kwargs: object) -> object:
-        """One call in the child, the child's first one importing the file; a Fault when no answer came."""
-        if self._child is None:
-            self._begin()
+        """One call in the child whose arguments must come back as they went; a Fault when no answer came."""
         sent = [list(args), kwargs]
-        value, after = self._exchange("call", name, sent, self._session.problem.limits.call_s)
-        self.warned = [str(text) for text in after[2]] if _well_formed(after) else []
-        if not _well_formed(after) or not _same(after[:2], sent):
+        value, after = self._ask("call", None, name, sent, None, True)
+        if not _well_formed(after) or not _same(after[0], sent):
             place = _first_changed(after, sent)
             which = (
                 f"its {('first', 'second', 'third')[place]} argument"
@@ -81,6 +82,28 @@ class Solution:
             )
             raise ChangedArguments(f"{name} changed {which}; work on a copy", kind=str(place))
         return value
+
+    def run(self, op: str, target: Handle | None, name: str, args: list, kwargs: dict, keep: Handle | None = None):
+        """One step of a script: like a call, but the arguments may be changed and the result may stay there.
+
+        `op` is 'call', 'scene' or 'method' (worker.py). With `keep`, None comes back and the handle stands for it.
+        """
+        return self._ask(op, target, name, [args, kwargs], keep, False)[0]
+
+    def handle(self, name: str) -> Handle:
+        """A new name for an object in the child."""
+        self._handles += 1
+        return Handle(self._handles, name)
+
+    def _ask(self, op: str, target: Handle | None, name: str, sent: list, keep: Handle | None, echo: bool) -> tuple:
+        """(value, extra) as the worker gave them; the child's first request imports the file."""
+        if self._child is None:
+            self._begin()
+        what = f"{target.name}{'.' if name else ''}{name}()" if target else f"{name}()"
+        limit = self._session.problem.limits.call_s
+        value, after = self._exchange([op, target, name, *sent, keep, echo], limit, what)
+        self.warned = [str(text) for text in after[1]] if _well_formed(after) else []
+        return value, after
 
     def _begin(self) -> None:
         session = self._session
@@ -92,16 +115,16 @@ class Solution:
         self._waited = 0.0
         self._output = Output(out)
         try:
-            self._exchange("import", "", [[], {}], session.problem.limits.import_s)
+            request = ["import", None, "", [], {"shown": session.shown}, None, False]
+            self._exchange(request, session.problem.limits.import_s, f"importing {session.shown}")
         except Fault as fault:
             fault.at_import = True
             session.broken = fault
             raise
 
-    def _exchange(self, op: str, name: str, sent: list, limit: float) -> tuple:
-        what = f"{name}()" if op == "call" else f"importing {self._session.shown}"
+    def _exchange(self, asked: list, limit: float, what: str) -> tuple:
         rid = secrets.token_hex(8)
-        request = wire.frame([rid, op, name, *(wire.encode(x) for x in sent)])
+        request = wire.frame([rid, *(wire.encode(x) for x in asked)])
         try:
             status, value, extra = self._receive(self._send(request, limit, what), rid, what)
         except (EOFError, ConnectionError):
@@ -109,10 +132,11 @@ class Solution:
         if status == "ok":
             return value, extra
         if status == "missing":
-            raise Raised(f"{self._session.shown} defines no function {name}", kind="missing")
+            raise Raised(f"{self._session.shown} defines no {asked[2]}", kind="missing")
         if status == "type":
             raise NotAnAnswer(
-                f"{what} returned {value}; an answer is a plain int, float, str, list, tuple, dict or None",
+                f"{what} returned {value}; an answer is a plain int, float, str, list, tuple, dict or None"
+                f"{', or a plain tensor' if self._session.problem.torch else ''}",
                 kind=str(value),
             )
         if value == "out of memory":
@@ -128,8 +152,13 @@ class Solution:
         deadline = started + limit
         self._channel.setblocking(False)
         watched = [self._channel, self._output.fd]
+        memory = self._session.problem.limits.memory_mib
+        wait = (lambda left: min(left, LOOK)) if self._session.reuses else (lambda left: left)
         while True:
             left = deadline - time.monotonic()
+            if self._session.reuses and (self._session.resident(self._child) or 0) > memory << 20:
+                self._finish(0)
+                raise OutOfMemory(f"{what} held more than {memory} MiB of memory")
             if left <= 0:
                 if (more := self._owed(limit, started)) > 0:
                     deadline = time.monotonic() + more
@@ -137,7 +166,7 @@ class Solution:
                 self._session.timeouts += 1
                 self._finish(0)
                 raise TookTooLong(f"{what} did not finish in {limit:g} s")
-            ready, free, _ = select.select(watched, [self._channel] if todo else [], [], left)
+            ready, free, _ = select.select(watched, [self._channel] if todo else [], [], wait(left))
             if self._output.fd in ready and not self._output.drain():
                 watched.remove(self._output.fd)
             if free:
@@ -196,6 +225,10 @@ class Solution:
         left = f", leaving {strays} processes behind" if strays else ""
         return Crashed(f"{what}: {how}{left}")
 
+    def ran_out_of_time(self) -> None:
+        """Counts a test whose calls took too long together as one that timed out."""
+        self._session.timeouts += 1
+
     def take_printed(self) -> str:
         """What the code has printed since this was last asked."""
         printed, self._printed = self._printed, ""
@@ -211,7 +244,11 @@ class Solution:
 
     def close(self) -> str:
         """Ends the child; what it printed since `take_printed` was last asked."""
-        if self._child is not None:
+        if self._child is not None and self._session.reuses and self._session.broken is None:
+            child, self._child = self._child, None
+            self._printed += self._output.take()
+            self._session.keep(child, self._channel, self._output.fd)
+        elif self._child is not None:
             self._finish(0)
         return self._printed
 
@@ -220,20 +257,18 @@ def _first_changed(after: object, sent: list) -> int:
     """Position of the first argument that a call changed, -1 when that cannot be told."""
     if not _well_formed(after):
         return -1
-    now, before = after[0], sent[0]
-    if len(before) == 4 and isinstance(before[2], list) and isinstance(before[0], str):  # a mutant asked by name
-        now, before = now[2], before[2]
+    now, before = after[0][0], sent[0]
     return next((i for i, (a, b) in enumerate(zip(now, before, strict=False)) if not _same(a, b)), -1)
 
 
 def _well_formed(after: object) -> bool:
-    """What comes back beside a value: [arguments, keywords, warnings]; None where they cannot cross any more."""
+    """What comes back beside a value: [arguments and keywords or None, warnings]; None where they cannot cross."""
     return (
         isinstance(after, list)
-        and len(after) == 3
-        and isinstance(after[0], list)
-        and isinstance(after[2], list)
-        and all(type(text) is str for text in after[2])
+        and len(after) == 2
+        and (after[0] is None or (isinstance(after[0], list) and len(after[0]) == 2 and isinstance(after[0][0], list)))
+        and isinstance(after[1], list)
+        and all(type(text) is str for text in after[1])
     )
 
 
@@ -252,4 +287,6 @@ def _same(a: object, b: object) -> bool:
         return len(a) == len(b) and all(_same(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, dict):
         return len(a) == len(b) and all(_same(x, y) for x, y in zip(a.items(), b.items(), strict=True))
+    if is_tensor(a):
+        return difference(a, b) is None
     return a == b or (a != a and b != b)

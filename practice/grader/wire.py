@@ -1,14 +1,17 @@
-"""What crosses between judge and worker: length-prefixed msgpack frames of exact plain types.
+"""What crosses between judge and worker: length-prefixed msgpack frames of exact plain types and of tensors.
 
 Imported on both sides. Nothing here trusts its input: a frame says its length before its bytes, the reader
-bounds it, and only `None`, `bool`, `int`, `float`, `str`, `bytes`, `list`, `tuple` and `dict` come out of it.
-No pickle, and no object of the learner's ever reaches the judge: a subclass of `int` that answers every `==`
-with True is refused where it is, by its type.
+bounds it, and only `None`, `bool`, `int`, `float`, `str`, `bytes`, `list`, `tuple`, `dict` and, for a problem that
+needs torch, `torch.Tensor` come out of it. No pickle, and no object of the learner's ever reaches the judge: a
+subclass of `int` that answers every `==` with True is refused where it is, by its type, and of a tensor only its
+dtype, its shape and the bytes of its numbers cross. An object that stays in the worker goes by a `Handle`.
 """
 
 from __future__ import annotations
 
+import math
 import struct
+from dataclasses import dataclass
 
 import msgpack
 
@@ -17,11 +20,79 @@ MAX_DEPTH = 64
 MAX_ITEMS = 1 << 20
 MAX_KEYS = 4096  # of one dict: more could be chosen to collide in its hash table
 MAX_TEXT = 16 << 20  # characters of one str, bytes of one bytes
-_TUPLE, _BIGINT = 1, 2
+MAX_TUPLES = 8  # tuples inside tuples: each level copies what is in it
+MAX_DIMS = 16
+_TUPLE, _BIGINT, _TENSOR, _HANDLE = 1, 2, 3, 4
+_TIMESTAMPS = (b"\xd6\xff", b"\xd7\xff", b"\xc7\x0c\xff")  # how msgpack begins the one more type it knows
+# bytes of a number; npy has no bfloat16, so the bytes cross as they are
+DTYPES = {"float32": 4, "float64": 8, "bfloat16": 2, "float16": 2, "int64": 8, "int32": 4, "int16": 2, "int8": 1}
+DTYPES |= {"uint8": 1, "bool": 1}
 
 
 class NotPlain(TypeError):
     """A value that may not cross; the message names its type or what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Handle:
+    """Stands for an object that stays in the worker. The judge makes them; `name` is what a report calls it."""
+
+    id: int
+    name: str = ""
+
+
+class _Torch:
+    """Tensors across the wire: what is needed of torch, taken before any of the learner's code ran."""
+
+    def __init__(self, device: str):
+        import torch
+
+        self.torch, self.device, self.Tensor = torch, device, torch.Tensor
+        self.dtypes = {name: getattr(torch, name) for name in DTYPES}
+        self.names = {dtype: name for name, dtype in self.dtypes.items()}
+
+    def pack(self, x) -> msgpack.ExtType:
+        torch = self.torch
+        try:
+            if x.layout is not torch.strided or x.device.type not in ("cpu", "cuda"):
+                raise NotPlain(f"a tensor of layout {x.layout} on the device {x.device}")
+            if x.dtype not in self.names:
+                raise NotPlain(f"a tensor of {x.dtype}")
+            if x.numel() * x.element_size() > MAX_TEXT:
+                raise NotPlain(f"a tensor of {x.numel() * x.element_size():,} bytes")
+            name, shape = self.names[x.dtype], [int(n) for n in x.shape]
+            x = x.detach().resolve_neg().cpu().contiguous()  # waits for the GPU
+            data = x.reshape(-1).view(torch.uint8).numpy().tobytes()
+        except NotPlain:
+            raise
+        except Exception:
+            raise NotPlain("a tensor whose numbers cannot be read") from None
+        return msgpack.ExtType(_TENSOR, msgpack.packb([name, shape, data]))
+
+    def unpack(self, body: bytes):
+        torch = self.torch
+        name, shape, data = msgpack.unpackb(body, max_array_len=MAX_DIMS, max_ext_len=0)
+        if type(name) is not str or type(shape) is not list or type(data) is not bytes or name not in DTYPES:
+            raise ValueError("a tensor without dtype, shape and bytes")
+        if not all(type(n) is int and 0 <= n < 2**31 for n in shape):
+            raise ValueError("a tensor whose shape is none")
+        if math.prod(shape) * DTYPES[name] != len(data):  # before anything is allocated
+            raise ValueError("a tensor whose bytes do not fit its shape")
+        if name == "bool" and data.strip(b"\0\1"):
+            raise ValueError("a bool that is neither")
+        if not data:
+            return torch.empty(shape, dtype=self.dtypes[name], device=self.device)
+        flat = torch.frombuffer(bytearray(data), dtype=self.dtypes[name])
+        return flat.reshape(shape).to(self.device)
+
+
+_torch: _Torch | None = None
+
+
+def carry_tensors(device: str = "cpu") -> None:
+    """From here on tensors cross, in both directions; what arrives is put on `device`. Imports torch."""
+    global _torch
+    _torch = _Torch(device)
 
 
 def encode(value: object) -> object:
@@ -32,7 +103,7 @@ def encode(value: object) -> object:
         raise NotPlain("text that is not valid Unicode") from None
 
 
-def _encode(x: object, depth: int) -> object:
+def _encode(x: object, depth: int, tuples: int = 0) -> object:
     t = type(x)
     if depth > MAX_DEPTH:
         raise NotPlain(f"a value nested deeper than {MAX_DEPTH} levels")
@@ -52,14 +123,20 @@ def _encode(x: object, depth: int) -> object:
             return x
         return msgpack.ExtType(_BIGINT, x.to_bytes(x.bit_length() // 8 + 1, "big", signed=True))
     if t is list:
-        return [_encode(v, depth + 1) for v in x]
+        return [_encode(v, depth + 1, tuples) for v in x]
+    if _torch is not None and t is _torch.Tensor:
+        return _torch.pack(x)
+    if t is Handle:
+        return msgpack.ExtType(_HANDLE, x.id.to_bytes(4, "big"))
     if t is tuple:
-        return msgpack.ExtType(_TUPLE, msgpack.packb([_encode(v, depth + 1) for v in x]))
+        if tuples == MAX_TUPLES:
+            raise NotPlain(f"tuples nested deeper than {MAX_TUPLES} levels")
+        return msgpack.ExtType(_TUPLE, msgpack.packb([_encode(v, depth + 1, tuples + 1) for v in x]))
     if t is dict:
         for key in x:
             if type(key) not in (int, str, bool, float, type(None)):
                 raise NotPlain(f"a dict with a key of type {type_name(key)}")
-        return {key: _encode(v, depth + 1) for key, v in x.items()}
+        return {key: _encode(v, depth + 1, tuples) for key, v in x.items()}
     raise NotPlain(f"a value of type {type_name(x)}")
 
 
@@ -71,22 +148,37 @@ def type_name(x: object) -> str:
 
 def decode(data: bytes, depth: int = 0) -> object:
     """The value in these bytes; ValueError for anything that `encode` would not have made."""
-    if depth > MAX_DEPTH:
-        raise ValueError("nested too deeply")
+    if depth > MAX_TUPLES:
+        raise ValueError("tuples nested too deeply")
 
     def ext(code: int, body: bytes) -> object:
         if code == _TUPLE:
             return tuple(decode(body, depth + 1))
         if code == _BIGINT:
             return int.from_bytes(body, "big", signed=True)
+        if code == _TENSOR and _torch is not None:
+            return _torch.unpack(body)
+        if code == _HANDLE and len(body) == 4:
+            return Handle(int.from_bytes(body, "big"))
         raise ValueError(f"unknown extension {code}")
 
     try:
-        return msgpack.unpackb(data, strict_map_key=False, ext_hook=ext, max_array_len=MAX_ITEMS, max_map_len=MAX_KEYS)
+        value = msgpack.unpackb(data, strict_map_key=False, ext_hook=ext, max_array_len=MAX_ITEMS, max_map_len=MAX_KEYS)
+        if any(start in data for start in _TIMESTAMPS):
+            _refuse_timestamps(value)
+        return value
     except ValueError:
         raise
     except Exception as e:  # msgpack's own errors, and TypeError for an unhashable key
         raise ValueError(f"not a frame: {type(e).__name__}") from None
+
+
+def _refuse_timestamps(x: object) -> None:
+    if type(x) is msgpack.Timestamp:
+        raise ValueError("a timestamp")
+    if type(x) in (list, tuple, dict):
+        for v in x.values() if type(x) is dict else x:
+            _refuse_timestamps(v)
 
 
 def frame(message: list) -> bytes:

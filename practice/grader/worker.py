@@ -2,11 +2,18 @@
 
 Run by the judge as `python -I worker.py FD CONFIG`, from a stage: a folder that holds this file, the learner's
 file and a package `mini_llm` without the functions under test. The parent never runs the learner's code. It
-takes orders over FD: `fork` (two descriptors come along: the child's channel and its output), `cpu` and `reap`.
+takes orders over FD: `fork` (two descriptors come along: the child's channel and its output), `cpu`, `resident` and
+`reap`.
 
-The child speaks `wire`: it gets [id, op, name, arguments, keywords] and answers [id, status, value, extra]:
-  ok    value: the result; extra: the arguments as they are after the call, and the warnings it gave
-  missing  the file defines no such function
+The child speaks `wire`: it gets [id, op, target, name, arguments, keywords, keep, echo]. The op is
+  import  run the learner's file; a reused child forgets what the test before left
+  call    a function or class of the learner's file
+  scene   a function of the problem's `scene.py`, which gets the learner's module before its arguments
+  method  a method of the object with the handle `target`; a name of '' calls the object itself
+`keep` is the handle under which the result stays here, or None. It answers [id, status, value, extra]:
+  ok    value: the result, None when it was kept; extra: [arguments and keywords as they are after the call if `echo`
+        asked for them, else None, and the warnings it gave]
+  missing  the file defines no such function, or the object has no such method
   type  value: which kind of value cannot cross
   exc   value: the exception's type; extra: the learner's frames and the message
 Nothing it says is trusted but a value for an input that the judge drew itself.
@@ -75,14 +82,15 @@ def name_of(error: BaseException) -> str:
 class Child:
     """Runs in the fork: reads requests until the judge hangs up."""
 
-    def __init__(self, config: dict, fd: int):
-        self.config, self.fd, self.module, self.compiled = config, fd, None, False
+    def __init__(self, config: dict, fd: int, scene):
+        self.config, self.fd, self.scene = config, fd, scene
+        self.module, self.compiled, self.kept, self.shown = None, False, {}, ""
 
     def serve(self) -> None:
         while True:
             (size,) = struct.unpack("!I", self.read(4))
-            rid, op, name, args, kwargs = wire.decode(self.read(size))
-            reply = self.answer(rid, op, name, args, kwargs)
+            request = wire.decode(self.read(size))
+            reply = self.answer(*request)
             for stream in (sys.stdout, sys.stderr):
                 try:
                     stream.flush()
@@ -90,47 +98,82 @@ class Child:
                     pass
             self.write(reply)
 
-    def answer(self, rid: str, op: str, name: str, args: list, kwargs: dict) -> bytes:
+    def answer(self, rid, op, target, name, args, kwargs, keep, echo) -> bytes:
         try:
             if op == "import":
+                self.kept.clear()
+                self.shown = kwargs["shown"]
                 self.load()
                 return wire.frame([rid, "ok", None, None])
-            function = getattr(self.module, name, None)
+            function = self.find(op, target, name)
             if function is None:
                 return wire.frame([rid, "missing", name, None])
+            given = [args, kwargs] if echo else None
+            args, kwargs = self.resolve([args, kwargs])
+            if op == "scene":
+                args = [self.module, *args]
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 value = function(*args, **kwargs)
             warned = [plain(w.message, 500) for w in caught[:20]]
             for text in warned:
                 print(f"warning: {text}", file=sys.stderr)
-            after = None
+            if keep is not None:
+                self.kept[keep.id], value = value, None
             try:
                 value = wire.encode(value)
             except wire.NotPlain as e:
                 return wire.frame([rid, "type", str(e)[:200], None])
             try:
-                after = wire.encode([args, kwargs, warned])
+                after = wire.encode([given, warned])
             except wire.NotPlain:
-                pass  # something that cannot cross was put into them: the judge sees that they changed
+                after = None  # something that cannot cross was put into them: the judge sees that they changed
             reply = wire.frame([rid, "ok", value, after])
             if len(reply) > self.config["max_reply"]:
                 return wire.frame([rid, "type", f"a value of {len(reply) / 2**20:.0f} MiB", None])
             return reply
         except BaseException as e:  # SystemExit and KeyboardInterrupt too: they are the learner's
-            text = describe(e, self.config["submission"], self.config["shown"])
-            kind = "out of memory" if issubclass(type(e), MemoryError) and self.ran_out(op) else name_of(e)
+            text = describe(e, self.config["submission"], self.shown)
+            kind = "out of memory" if self.ran_out(e, op) else name_of(e)
             return wire.frame([rid, "exc", kind, plain(text)])
 
-    def ran_out(self, op: str) -> bool:
-        """Whether a MemoryError is about memory: Python's compiler raises one for code nested too deeply, too."""
-        return op != "import" or self.compiled
+    def find(self, op: str, target, name: str):
+        if op == "scene":
+            return getattr(self.scene, name)
+        if op == "method":
+            found = self.kept[target.id]
+            return getattr(found, name, None) if name else found
+        return getattr(self.module, name, None)
+
+    def resolve(self, value):
+        """`value` with each handle replaced by the object it stands for; plain containers are kept as they are."""
+        if type(value) is wire.Handle:
+            return self.kept[value.id]
+        if type(value) in (list, tuple):
+            found = [self.resolve(v) for v in value]
+            same = all(a is b for a, b in zip(found, value, strict=True))
+            return value if same else type(value)(found)
+        if type(value) is dict:
+            found = {k: self.resolve(v) for k, v in value.items()}
+            return value if all(found[k] is v for k, v in value.items()) else found
+        return value
+
+    def ran_out(self, error: BaseException, op: str) -> bool:
+        """Whether an exception is about memory. Python's compiler raises a MemoryError for code nested too deeply,
+        too; torch raises a RuntimeError on a CPU, and an error of its own on a GPU."""
+        if issubclass(type(error), MemoryError):
+            return op != "import" or self.compiled
+        torch = sys.modules.get("torch")
+        if torch is None or not issubclass(type(error), RuntimeError):
+            return False
+        return issubclass(type(error), torch.OutOfMemoryError) or "DefaultCPUAllocator: can't" in plain(error)
 
     def load(self) -> None:
         import importlib.util
 
         path, package = self.config["submission"], self.config["package"]
-        sys.path.insert(0, HERE)  # first: another `mini_llm` may be installed
+        if HERE not in sys.path:
+            sys.path.insert(0, HERE)  # first: another `mini_llm` may be installed
         name = f"{package}._submission" if package else "solution"
         if package:
             __import__(package)  # so that `from .buckets import pad_to` works as it does in the workspace
@@ -156,7 +199,7 @@ class Child:
             view = view[os.write(self.fd, view) :]
 
 
-def become_child(config: dict, conn: int, out: int, scratch: str) -> None:
+def become_child(config: dict, conn: int, out: int, scratch: str, scene) -> None:
     """Never returns."""
     code = 98
     try:
@@ -168,13 +211,13 @@ def become_child(config: dict, conn: int, out: int, scratch: str) -> None:
         os.chdir(scratch)
         os.environ.update(HOME=scratch, TMPDIR=scratch)
         confine.settle(config, scratch)
-        Child(config, conn).serve()
+        child = Child(config, conn, scene)
+        code = 0  # what ends it from here on is between it and its channel
+        child.serve()
     except BaseException as e:
-        try:
+        if code:
             os.write(2, f"the sandbox could not be set up: {type(e).__name__}: {e}\n".encode())
-        except OSError:
-            pass
-        code = 97
+            code = 97
     finally:
         os._exit(code)
 
@@ -185,6 +228,15 @@ def cpu_seconds(pid: int) -> float | None:
         with open(f"/proc/{pid}/stat") as f:
             fields = f.read().rsplit(")", 1)[1].split()
         return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def resident_bytes(pid: int) -> int | None:
+    """Memory that a child holds (proc(5), statm, second field)."""
+    try:
+        with open(f"/proc/{pid}/statm") as f:
+            return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return None
 
@@ -228,6 +280,28 @@ def end_strays(pgid: int) -> int:
     return found
 
 
+def prepare(config: dict) -> tuple[str, object]:
+    """(the device that tensors live on, the problem's scene or None): imported once, here, for all children.
+
+    Nothing here may start CUDA: a process that is forked afterwards could not use it.
+    """
+    device = "none"
+    if config["torch"]:
+        os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # asks the driver without starting CUDA
+        import torch
+
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        torch.set_num_threads(1)
+        wire.carry_tensors(device)
+    scene = None
+    if config["scene"]:
+        sys.path.insert(0, HERE)  # first: another `mini_llm` may be installed
+        import scene
+
+        sys.path.remove(HERE)
+    return device, scene
+
+
 def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     config = json.loads(sys.argv[2])
@@ -250,9 +324,10 @@ def main() -> None:
     import linecache  # noqa: F401
     import traceback  # noqa: F401
 
+    device, scene = prepare(config)
     gc.collect()
     gc.freeze()
-    control.sendall(b"ready\n")
+    control.sendall(f"ready {device}\n".encode())
     count = 0
     while True:
         message, fds, _, _ = socket.recv_fds(control, 4096, 2)
@@ -266,12 +341,14 @@ def main() -> None:
             pid = os.fork()
             if pid == 0:
                 signal.signal(signal.SIGINT, signal.SIG_DFL)
-                become_child(config, fds[0], fds[1], scratch)
+                become_child(config, fds[0], fds[1], scratch, scene)
             for fd in fds:
                 os.close(fd)
             answer = {"pid": pid, "scratch": scratch}
         elif order["op"] == "cpu":
             answer = {"cpu": cpu_seconds(order["pid"])}
+        elif order["op"] == "resident":
+            answer = {"resident": resident_bytes(order["pid"])}
         else:
             status = end(order["pid"], order["grace"])
             answer = {"status": status, "strays": end_strays(order["pid"])}
