@@ -1,0 +1,144 @@
+"""Scripts: objects that stay in the worker, tensors both ways, and the mistake named."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import toy
+
+from grader import check as gate
+from grader import session
+from grader.runner import Workers, judge
+
+
+@pytest.fixture(scope="module")
+def problem(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        yield toy.install(tmp_path_factory.mktemp("toy"), patch)
+
+
+@pytest.fixture(scope="module")
+def workers(problem):
+    with Workers(problem) as kept:
+        yield kept
+
+
+@pytest.fixture
+def see(problem, workers):
+    return lambda source: judge(problem, source.encode(), "mine.py", seed=1, workers=workers)
+
+
+def changed(call: str, init: str = "self.graph = capture(step, *[e.clone() for e in examples])") -> str:
+    """A captured step that is right but for how it is called."""
+    return f"""
+import torch
+from mini_llm.graphs import capture
+
+class CapturedStep:
+    def __init__(self, step, *examples):
+        self.buffers = [e.clone() for e in examples]
+        self.graph = capture(step, *self.buffers)
+
+    def __call__(self, x):
+        if x.shape != self.buffers[0].shape:
+            raise ValueError(f"captured with shape {{list(self.buffers[0].shape)}}, called with {{list(x.shape)}}")
+        self.buffers[0].copy_(x)
+        {call}
+"""
+
+
+def test_a_right_one_is_accepted(see):
+    result = see(changed("return self.graph.replay().clone()"))
+    assert result.accepted, result.first_failure.message
+    assert result.device in ("cpu", "cuda") and result.as_json()["device"] == result.device
+
+
+def test_the_gate_is_good(problem):
+    class Console:
+        def print(self, text):
+            print(text)
+
+    assert gate.run([problem], 1, None, Console())
+
+
+def test_a_failing_script_shows_its_lines_and_names_the_mistake(see):
+    result = see(toy.mutant("forgets_to_copy"))
+    failure = result.first_failure
+    assert result.verdict == "wrong answer"
+    assert failure.call.splitlines()[:2] == [
+        "scaled = scaled()",
+        "captured_step = CapturedStep(scaled, tensor([0., 0., 0.]))",
+    ]
+    assert failure.diagnosis == "the inputs were not copied in"
+    assert "3 of 3 numbers differ, the first at [0]" in failure.why
+    assert failure.got == "tensor([0., 0., 0.])"
+
+
+BROKEN = {
+    "another type": ("return self.graph.replay().clone().double()", "wrong answer", "the dtype differs"),
+    "another shape": ("return self.graph.replay().clone()[None]", "wrong answer", "the shape differs"),
+    "nan": ("return self.graph.replay() * float('nan')", "wrong answer", "numbers differ"),
+    "half precision": ("return self.graph.replay().half().to(x.dtype) + 1e-3", "wrong answer", "numbers differ"),
+    "a parameter": ("return torch.nn.Parameter(self.graph.replay())", "wrong answer", "torch.nn.parameter.Parameter"),
+    "a sparse tensor": ("return self.graph.replay().to_sparse()", "wrong answer", "layout torch.sparse_coo"),
+    "a meta tensor": ("return self.graph.replay().to('meta')", "wrong answer", "device meta"),
+    "a number": ("return 3", "wrong answer", "a torch.Tensor was expected, not an int"),
+    "too large": ("return torch.zeros(9 << 20)", "wrong answer", "bytes"),
+    "out of memory": ("return torch.zeros(1 << 40)", "memory", "MiB of memory"),
+    "an exit": ("raise SystemExit(0)", "error", "raised SystemExit"),
+    "an end": ("import os; os._exit(0)", "crashed", "exit code 0"),
+}
+
+
+@pytest.mark.parametrize("call, verdict, words", BROKEN.values(), ids=BROKEN.keys())
+def test_what_is_no_answer_is_said(see, call, verdict, words):
+    result = see(changed(call))
+    assert result.verdict == verdict
+    assert words in result.first_failure.why, result.first_failure.message
+
+
+def test_an_error_that_names_nothing_is_no_refusal(see):
+    source = (
+        changed("return self.graph.replay().clone()")
+        .replace("captured with shape", "no {0 and")
+        .replace("called with {list(x.shape)}", "}")
+    )
+    result = see(source.replace('f"no {0 and {list(self.buffers[0].shape)}, }"', '"no"'))
+    assert [t.outcome for t in result.tests] == ["passed", "passed", "wrong answer"]
+    assert result.first_failure.why == "the error does not name 4"
+
+
+def test_a_reused_child_forgets_and_is_given_up_when_it_dies(problem, monkeypatch):
+    """As on a GPU, where one child serves all tests: another test sees a fresh module, a crash costs one test."""
+    monkeypatch.setattr(session.Session, "reuses", property(lambda self: True))
+    counting = "COUNT = []\n" + changed("COUNT.append(1); return self.graph.replay().clone()").replace(
+        "self.buffers = [", "assert not COUNT or len(COUNT) in (2,); self.buffers = ["
+    )
+    with Workers(problem) as kept:
+        result = judge(problem, counting.encode(), "mine.py", workers=kept)
+        assert result.accepted, result.first_failure.message
+        assert kept.session._kept is not None  # one child served all three
+        dies = changed(
+            "import os; os._exit(3) if x.dtype == torch.bfloat16 else None; return self.graph.replay().clone()"
+        )
+        result = judge(problem, dies.encode(), "mine.py", workers=kept)
+        assert [t.outcome for t in result.tests] == ["crashed", "passed", "passed"]
+
+
+def test_a_reused_child_is_watched(problem, monkeypatch):
+    """Where no limit of the system bounds a child's memory, the judge looks."""
+    monkeypatch.setattr(session.Session, "reuses", property(lambda self: True))
+    monkeypatch.setattr(session.Session, "resident", lambda self, child: 5 << 30)
+    result = judge(problem, changed("return self.graph.replay().clone()").encode(), "mine.py")
+    assert result.verdict == "memory"
+    assert "4096 MiB" in result.first_failure.why
+
+
+def test_the_worker_says_what_a_child_holds(problem):
+    with session.Session(problem, b"", "mine.py") as running:
+        child, channel, out = running.fork()
+        assert running.resident(child) > 1 << 20
+        running.keep(child, channel, out)
+        running.give_up_kept()
+        assert not os.path.exists(f"/proc/{child['pid']}/statm") or "bubblewrap" in running.sandbox
