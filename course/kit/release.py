@@ -56,21 +56,22 @@ def release(notebook: NotebookNode) -> NotebookNode:
     return notebook
 
 
-def main(course: Path = ROOT / "course") -> int:
-    """Releases every source notebook with nbgrader; its exit status, 0 when all went well."""
+def main(course: Path = ROOT / "course", out: Path | None = None) -> int:
+    """Releases every source notebook with nbgrader, into course/release/ or `out`; 0 when all went well."""
+    where = [] if out is None else [f"--CourseDirectory.release_directory={out.absolute()}"]
     names = sorted(folder.name for folder in (course / "source").iterdir() if folder.is_dir())
     # nbgrader calls alembic from the PATH
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     for name in names:
         done = subprocess.run(
-            [sys.executable, "-m", "nbgrader", "generate_assignment", name, "--force"],
+            [sys.executable, "-m", "nbgrader", "generate_assignment", name, "--force", *where],
             cwd=course,
             env={**os.environ, "PATH": path},
         )
         if done.returncode:
             print(f"release: nbgrader could not release {name}; its message is above.", file=sys.stderr)
             return done.returncode
-        print(f"released course/release/{name}/")
+        print(f"released {out or 'course/release'}/{name}/")
     return 0
 
 

@@ -27,6 +27,8 @@ commands:
   hint N [K]       the next hint, or hint K
   doctor           what the sandbox is made of here, and what is missing
   check [N ...]    for maintainers: reference, stub and mutants of each problem
+  grade DIR        for instructors: all files of a class, many at once
+  release [OUT]    for instructors: what students get, made by nbgrader
 
 when judging:
   --examples       only the examples of the statement
@@ -36,6 +38,14 @@ when judging:
   --sandbox A,B    exactly these layers: process, bubblewrap, landlock, seccomp
   --json           the last line of the output is one JSON object
   -h, --help       this text
+
+when grading a class (course/INSTRUCTORS.md):
+  --problems A,B   only these; otherwise all that anything was handed in for
+  --out DIR        where the results go (results/); a run that was stopped goes on there
+  --again          judges anew what was judged before
+  --jobs N         so many at once, instead of one for each core
+  --scheduler URL  on the workers of a Dask cluster
+  --seed S, --json as above
 
 exit status: 0 accepted, 1 not accepted, 2 wrong usage, 3 the judge itself failed
 """
@@ -91,6 +101,7 @@ def _dispatch(argv: list[str], prog: str) -> int:
         print(USAGE_TEXT, end="")
         return ACCEPTED
     commands = {"list": _list, "show": _show, "start": _start, "hint": _hint, "doctor": _doctor, "check": _check}
+    commands |= {"grade": _for_instructors("command"), "release": _for_instructors("release")}
     for i, word in enumerate(argv):
         if word in commands:
             return commands[word](argv[:i] + argv[i + 1 :], prog)
@@ -311,6 +322,15 @@ def _doctor(argv: list[str], prog: str) -> int:
     from grader import doctor
 
     return ACCEPTED if doctor.report(_console()) else NOT_ACCEPTED
+
+
+def _for_instructors(name: str):
+    def run(argv: list[str], prog: str) -> int:
+        from grader import grade
+
+        return getattr(grade, name)(argv, prog)
+
+    return run
 
 
 def _check(argv: list[str], prog: str) -> int:
