@@ -19,7 +19,7 @@ from pathlib import Path
 from grader import problems
 from grader.cells import GRADE_ID, Answer, Assembled, answers, assemble
 from grader.growth import read_cell
-from grader.layers import STRONG, SandboxError
+from grader.layers import SandboxError, strong
 from grader.pieces import IMPORTS, binding, split
 from grader.problems import ROOT, Problem
 from grader.stubs import is_stub
@@ -71,7 +71,7 @@ def require_strong_layer() -> None:
     problem = next(iter(problems.load_all().values()))
     try:
         with Session(problem, b"", "nothing") as session:
-            if not set(STRONG).isdisjoint(session.sandbox):
+            if strong(session.sandbox):
                 return
         why = "only process limits work here"
     except SandboxError as e:
@@ -217,7 +217,7 @@ def _complete(report: dict, problem: Problem, seed: int) -> bool:
     """Whether a report is about what was asked, all of it, and was made inside a strong layer."""
     if report["problem"] != problem.id or report["seed"] != seed:
         return False
-    if set(STRONG).isdisjoint(report["sandbox"]):
+    if not strong(report["sandbox"]):
         raise NotJudged("only process limits were on, and a class is graded inside bubblewrap or Landlock")
     return all(report["parts"][name]["total"] == part.tests for name, part in problem.parts.items())
 

@@ -24,7 +24,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 from grader import confine, problems
-from grader.layers import STRONG, SandboxError
+from grader.layers import SandboxError, strong
 from grader.problems import Problem
 from grader.session import Session
 
@@ -67,7 +67,7 @@ def strong_layers() -> tuple[str, ...]:
         why = "only process limits work here"
     except SandboxError as e:
         layers, why = (), str(e).rstrip(".")
-    if set(STRONG).isdisjoint(layers):
+    if not strong(layers):
         raise SandboxError(
             f"a class is graded inside bubblewrap or Landlock only, and {why}: `judge.py doctor` says what to install."
         )
@@ -289,7 +289,7 @@ def run_on_cluster(address: str, tasks: list[dict], done: Done) -> None:
             "`python course/kit/environment.py --extras course,dev,cluster` brings it."
         ) from None
     try:
-        client = Client(address, timeout=10, set_as_default=False)
+        client = Client(address, timeout=10)
     except (OSError, ValueError) as e:
         raise NoCluster(f"there is no Dask scheduler at {address} ({str(e).splitlines()[0]}).") from None
     with client:

@@ -6,7 +6,9 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import stat
 import sys
+import time
 
 LINUX = sys.platform == "linux"
 # prctl(2)
@@ -169,6 +171,54 @@ def seccomp() -> None:
     rules.add_rule(refuse, "prlimit64", sc.Arg(0, sc.NE, 0))  # its own limits are its own business
     prctl(NO_NEW_PRIVS, 1)
     rules.load()
+
+
+def empty(folder: str, seconds: float) -> bool:
+    """Removes all that is in a folder, however deep and whatever its modes; False when time ran out before.
+
+    Nothing may be writing into it any more. Each folder's own folders move up before it goes, so no path and no
+    recursion gets long.
+    """
+    deadline, moved = time.monotonic() + seconds, 0
+    os.chmod(folder, 0o700)
+    while names := os.listdir(folder):
+        for name in names:
+            if time.monotonic() > deadline:
+                return False
+            path = os.path.join(folder, name)
+            if not stat.S_ISDIR(os.lstat(path).st_mode):
+                os.unlink(path)
+                continue
+            os.chmod(path, 0o700)
+            for entry in os.listdir(path):
+                inner = os.path.join(path, entry)
+                if not stat.S_ISDIR(os.lstat(inner).st_mode):
+                    os.unlink(inner)
+                    continue
+                os.chmod(inner, 0o700)  # a folder changes its parent: it must be writable itself
+                moved += 1
+                os.rename(inner, os.path.join(folder, f"{moved}.moved.{os.getpid()}"))
+            os.rmdir(path)
+    return True
+
+
+def size_of(folder: str, most: int) -> int:
+    """Bytes of the files below a folder, by the blocks they take; counting ends when there are more than `most`, or
+    more than 10,000 names."""
+    total, seen, waiting = 0, 0, [folder]
+    while waiting and total <= most:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    seen += 1
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                    total += entry.stat(follow_symlinks=False).st_blocks * 512
+                    if seen > 10_000:
+                        return most + 1
+        except OSError:
+            pass  # closed by the code that made it, or gone
+    return total
 
 
 def settle(config: dict, scratch: str) -> None:

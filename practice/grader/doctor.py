@@ -21,7 +21,7 @@ def report(console) -> bool:
         try:
             with Session(problem, b"", "nothing", asked=asked):
                 print_line(f"  {name:20} works")
-                strong = strong or asked[0] in layers.STRONG
+                strong = strong or layers.strong(asked)
         except layers.SandboxError as e:
             print_line(f"  {name:20} no: {str(e).removeprefix('--sandbox asks for ' + asked[0] + ', but ')}")
     with Session(problem, b"", "nothing") as session:

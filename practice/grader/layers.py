@@ -19,14 +19,15 @@ import importlib.util
 import os
 import shutil
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from grader.problems import ROOT
 
 NOBODY = 65534
+MOST_WRITTEN = 64 << 20  # bytes in the scratch folder
 NVIDIA = "/dev/nvidiactl"  # there when the kernel's NVIDIA driver is
-STRONG = ("bubblewrap", "landlock")
 KNOWN = ("process", "bubblewrap", "landlock", "seccomp")
 LANDLOCK_KEEPS_SIGNALS = 6  # Landlock's ABI from which it scopes signals and abstract sockets
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/nix/store", "/etc/ld.so.cache", "/etc/alternatives")
@@ -61,9 +62,11 @@ class Style:
     # to others, which Landlock then bounds: the way when Python itself lies in one, such as /root.
     drop: str
 
-    @property
-    def strong(self) -> bool:
-        return any(layer in STRONG for layer in self.layers)
+
+def strong(layers: Iterable[str]) -> bool:
+    """Whether these layers are enough for a class. Landlock alone leaves sockets that have a path; seccomp closes
+    them."""
+    return "bubblewrap" in layers or {"landlock", "seccomp"} <= set(layers)
 
 
 @functools.cache
@@ -176,7 +179,7 @@ def gpu_devices() -> list[str]:
     return sorted(glob.glob("/dev/nvidia*"))
 
 
-def bubblewrap_command(stage: Path, scratch: Path, drop: str, scratch_mib: int = 64) -> list[str]:
+def bubblewrap_command(stage: Path, scratch: Path, drop: str) -> list[str]:
     """`bwrap ...` up to the program: empty namespaces, and read-only what Python needs.
 
     The scratch folder is a small file system in memory, gone with the process. Without user namespaces (root,
@@ -214,8 +217,10 @@ def bubblewrap_command(stage: Path, scratch: Path, drop: str, scratch_mib: int =
                 command += ["--ro-bind-try", path, path]
     for path in gpu_devices():
         command += ["--dev-bind-try", path, path]
-    command += ["--perms", "1777", "--size", str(scratch_mib << 20), "--tmpfs", str(scratch)]
-    command += ["--remount-ro", "/", "--chdir", "/"]
+    command += ["--perms", "1777", "--size", str(MOST_WRITTEN), "--tmpfs", str(scratch)]
+    for folder in ("/dev", "/tmp", "/"):  # the scratch folder, mounted on its own, stays writable
+        command += ["--remount-ro", folder]
+    command += ["--chdir", "/"]
     return command
 
 

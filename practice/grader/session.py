@@ -20,9 +20,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from grader import layers, stubs, wire
+from grader import confine, layers, stubs, wire
 from grader.faults import Crashed, Fault
-from grader.layers import SandboxError, Style
+from grader.layers import MOST_WRITTEN, SandboxError, Style
 from grader.problems import ROOT, Problem
 
 PRELOAD = ("numpy",)  # imported once in the parent when the learner's file imports it, not once per test
@@ -122,6 +122,7 @@ class Session:
             "package": self.package,
             "preload": self.preload,
             "max_reply": self.max_reply,
+            "alone": "bubblewrap" in style.layers,
             "torch": self.problem.torch,
             "scene": (self.stage / "scene.py").exists(),
             "drop_uid": layers.NOBODY if style.drop in ("inside", "searching") else None,
@@ -261,8 +262,9 @@ class Session:
         order = {"op": "reap", "pid": child["pid"], "scratch": child["scratch"], "grace": grace}
         try:
             return self._order(order, seconds=grace + 10)
-        except Crashed:
+        except Crashed:  # the learner's code stopped or ended the parent
             self._stop()
+            self.timeouts += 1
             return {"status": None, "strays": 0}
 
     def cpu(self, child: dict) -> float | None:
@@ -273,13 +275,14 @@ class Session:
             self._stop()
             return None
 
-    def resident(self, child: dict) -> int | None:
-        """Bytes of memory that a child holds; None where that cannot be known."""
+    def look(self, child: dict) -> tuple[int, int]:
+        """Bytes of memory that a child holds with what it has started, and bytes that are in the scratch folder."""
         try:
-            return self._order({"op": "resident", "pid": child["pid"]})["resident"]
+            found = self._order({"op": "look", "pid": child["pid"], "most": MOST_WRITTEN})
+            return found["resident"], found["written"]
         except Crashed:
             self._stop()
-            return None
+            return 0, 0
 
     def _stop(self) -> None:
         if self._process is None:
@@ -299,7 +302,13 @@ class Session:
             channel.close()
             os.close(out)
         self._stop()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        try:
+            confine.empty(str(self._folder), 60)
+            self._folder.rmdir()
+        except FileNotFoundError:
+            pass
+        except OSError as e:
+            raise SandboxError(f"the judge's folder {self._folder} could not be removed: {e.strerror}.") from None
 
 
 def _environment(scratch: Path) -> dict[str, str]:

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 from grader import wire
 from grader.compare import difference, is_tensor
 from grader.faults import ChangedArguments, Crashed, Fault, NotAnAnswer, NotRun, OutOfMemory, Raised, TookTooLong
+from grader.layers import MOST_WRITTEN
 from grader.wire import Handle
 
 if TYPE_CHECKING:
     from grader.session import Session
 
 MAX_OUTPUT = 4096  # bytes of what a test's calls print that are kept
-LOOK = 0.2  # seconds between two looks at the memory of a child that no limit of the system bounds
+LOOK = 0.2  # seconds between two looks at a child that lets us wait
 GIVE_UP_AFTER = 3  # timeouts, after which the remaining tests are not run
 
 
@@ -152,13 +153,8 @@ class Solution:
         deadline = started + limit
         self._channel.setblocking(False)
         watched = [self._channel, self._output.fd]
-        memory = self._session.problem.limits.memory_mib
-        wait = (lambda left: min(left, LOOK)) if self._session.reuses else (lambda left: left)
         while True:
             left = deadline - time.monotonic()
-            if self._session.reuses and (self._session.resident(self._child) or 0) > memory << 20:
-                self._finish(0)
-                raise OutOfMemory(f"{what} held more than {memory} MiB of memory")
             if left <= 0:
                 if (more := self._owed(limit, started)) > 0:
                     deadline = time.monotonic() + more
@@ -166,7 +162,10 @@ class Solution:
                 self._session.timeouts += 1
                 self._finish(0)
                 raise TookTooLong(f"{what} did not finish in {limit:g} s")
-            ready, free, _ = select.select(watched, [self._channel] if todo else [], [], wait(left))
+            ready, free, _ = select.select(watched, [self._channel] if todo else [], [], min(left, LOOK))
+            if not ready and not free:
+                self._watch(what)
+                continue
             if self._output.fd in ready and not self._output.drain():
                 watched.remove(self._output.fd)
             if free:
@@ -187,6 +186,17 @@ class Solution:
             if len(got) == need:
                 self._waited += time.monotonic() - started
                 return got[wire.HEADER.size :]
+
+    def _watch(self, what: str) -> None:
+        """Looks at what no limit of the system bounds: memory of a GPU's process or of many, files of many sizes."""
+        memory = self._session.problem.limits.memory_mib
+        resident, written = self._session.look(self._child)
+        if resident > memory << 20:
+            self._finish(0)
+            raise OutOfMemory(f"{what} held more than {memory} MiB of memory")
+        if written > MOST_WRITTEN:
+            self._finish(0)
+            raise Crashed(f"{what} wrote more than {MOST_WRITTEN >> 20} MiB of files, and its process was ended")
 
     def _owed(self, limit: float, started: float) -> float:
         """Seconds still due to a call on a busy machine: a call that computes gets its limit in processor time, up to

@@ -2,7 +2,7 @@
 
 Run by the judge as `python -I worker.py FD CONFIG`, from a stage: a folder that holds this file, the learner's
 file and a package `mini_llm` without the functions under test. The parent never runs the learner's code. It
-takes orders over FD: `fork` (two descriptors come along: the child's channel and its output), `cpu`, `resident` and
+takes orders over FD: `fork` (two descriptors come along: the child's channel and its output), `cpu`, `look` and
 `reap`.
 
 The child speaks `wire`: it gets [id, op, target, name, arguments, keywords, keep, echo]. The op is
@@ -24,7 +24,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import shutil
 import signal
 import socket
 import struct
@@ -232,13 +231,19 @@ def cpu_seconds(pid: int) -> float | None:
         return None
 
 
-def resident_bytes(pid: int) -> int | None:
-    """Memory that a child holds (proc(5), statm, second field)."""
-    try:
-        with open(f"/proc/{pid}/statm") as f:
-            return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):
-        return None
+def resident_bytes(pid: int, alone: bool) -> int:
+    """Memory that a child holds, and `alone` in a process namespace also what it has started (proc(5), statm)."""
+    pids = [pid]
+    if alone:
+        pids = [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) not in (1, os.getpid())]
+    total = 0
+    for one in pids:
+        try:
+            with open(f"/proc/{one}/statm") as f:
+                total += int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        except (OSError, ValueError, IndexError):
+            pass
+    return total
 
 
 def end(pid: int, grace: float) -> int | None:
@@ -336,7 +341,7 @@ def main() -> None:
         order = json.loads(message)
         if order["op"] == "fork":
             count += 1
-            scratch = os.path.join(config["scratch"], str(count))
+            scratch = os.path.join(config["scratch"], f"{os.getpid()}.{count}")
             os.mkdir(scratch, 0o700)
             pid = os.fork()
             if pid == 0:
@@ -347,12 +352,16 @@ def main() -> None:
             answer = {"pid": pid, "scratch": scratch}
         elif order["op"] == "cpu":
             answer = {"cpu": cpu_seconds(order["pid"])}
-        elif order["op"] == "resident":
-            answer = {"resident": resident_bytes(order["pid"])}
+        elif order["op"] == "look":
+            written = confine.size_of(config["scratch"], order["most"])
+            answer = {"resident": resident_bytes(order["pid"], config["alone"]), "written": written}
         else:
             status = end(order["pid"], order["grace"])
             answer = {"status": status, "strays": end_strays(order["pid"])}
-            shutil.rmtree(order["scratch"], ignore_errors=True)
+            try:
+                confine.empty(config["scratch"], 5)
+            except OSError:
+                pass  # the judge empties it once more at the end
         control.sendall(json.dumps(answer).encode() + b"\n")
 
 

@@ -129,8 +129,9 @@ def test_a_reused_child_forgets_and_is_given_up_when_it_dies(problem, monkeypatc
 def test_a_reused_child_is_watched(problem, monkeypatch):
     """Where no limit of the system bounds a child's memory, the judge looks."""
     monkeypatch.setattr(session.Session, "reuses", property(lambda self: True))
-    monkeypatch.setattr(session.Session, "resident", lambda self, child: 5 << 30)
-    result = judge(problem, changed("return self.graph.replay().clone()").encode(), "mine.py")
+    monkeypatch.setattr(session.Session, "look", lambda self, child: (5 << 30, 0))
+    source = changed("import time; time.sleep(1); return self.graph.replay().clone()")
+    result = judge(problem, source.encode(), "mine.py")
     assert result.verdict == "memory"
     assert "4096 MiB" in result.first_failure.why
 
@@ -138,7 +139,8 @@ def test_a_reused_child_is_watched(problem, monkeypatch):
 def test_the_worker_says_what_a_child_holds(problem):
     with session.Session(problem, b"", "mine.py") as running:
         child, channel, out = running.fork()
-        assert running.resident(child) > 1 << 20
+        resident, written = running.look(child)
+        assert resident > 1 << 20 and written < 1 << 20
         running.keep(child, channel, out)
         running.give_up_kept()
         assert not os.path.exists(f"/proc/{child['pid']}/statm") or "bubblewrap" in running.sandbox
