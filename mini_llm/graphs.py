@@ -7,7 +7,7 @@ copied, before the next replay. `CapturedStep` does both copies and looks like t
 
 import gc
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager, suppress
 
 import torch
@@ -67,21 +67,36 @@ def capture(
     device = device_of(static_inputs) if device is None else torch.device(device)
     if capture_error_mode not in ERROR_MODES:
         raise ValueError(f"capture_error_mode is one of {', '.join(ERROR_MODES)}, not {capture_error_mode!r}")
-    backend = backend_for(device)
     if pool is not None and stream is not None:
         raise ValueError("a pool has its own stream: pass pool or stream, not both")
     if pool is not None and pool.device.type != device.type:
         raise ValueError(f"the pool is memory of {pool.device.type}, and the inputs are on {device.type}")
     with _only_capture(), torch.no_grad():
-        pool = backend.new_pool(device, stream) if pool is None else pool
+        pool = new_pool(device, stream) if pool is None else pool
         warm_up(fn, static_inputs, warmup, pool)
-        with _no_garbage_collection():
-            output, replay = backend.record(fn, static_inputs, pool, capture_error_mode, generators)
+        return _record(fn, static_inputs, pool, capture_error_mode, generators)
+
+
+def new_pool(device, stream=None) -> "CudaPool | TapePool":
+    """Memory for the results of graphs that never run at once, with the stream that they are captured on."""
+    device = torch.device(device)
+    return backend_for(device).new_pool(device, stream)
+
+
+def record(fn: Callable, *static_inputs, pool) -> Graph:
+    """`capture` without the warm-up: record the next run of `fn(*static_inputs)`, and return the graph of it."""
+    with _only_capture(), torch.no_grad():
+        return _record(fn, static_inputs, pool)
+
+
+def _record(fn, static_inputs, pool, capture_error_mode="global", generators=()) -> Graph:
+    with _no_garbage_collection():
+        output, replay = backend_for(pool.device).record(fn, static_inputs, pool, capture_error_mode, generators)
     return Graph(static_inputs, output, pool, replay)
 
 
-def warm_up(fn: Callable, inputs: tuple, times: int, pool) -> None:
-    """Run `fn(*inputs)` a few times on the stream that will be captured.
+def warm_up(fn: Callable, inputs: Sequence, times: int, pool) -> None:
+    """Run `fn(*inputs)` `times` times on the stream that will be captured, `pool`'s.
 
     Libraries set themselves up at a first call, per stream, with work that must not end up in a graph.
     Whatever autotunes may need a second call.
@@ -91,8 +106,13 @@ def warm_up(fn: Callable, inputs: tuple, times: int, pool) -> None:
             fn(*inputs)
 
 
-def copy_in(buffers: tuple, values: tuple) -> None:
-    """Copy each of `values` to where the graph reads it. ValueError when one has another shape or dtype."""
+@torch.no_grad()
+def copy_in(buffers: Sequence[torch.Tensor], values: Sequence[torch.Tensor]) -> None:
+    """Copy each of `values` to where the graph reads it: into the memory of the buffer in the same place.
+
+    ValueError, and nothing is copied, when there are more or fewer values than buffers, or when one has
+    another shape or dtype than its buffer. It names the input, and what it was captured as and came as.
+    """
     if len(values) != len(buffers):
         raise ValueError(f"the captured step takes {len(buffers)} inputs, not {len(values)}")
     for place, (buffer, value) in enumerate(zip(buffers, values, strict=True)):
@@ -112,12 +132,13 @@ class CapturedStep:
     Inputs are copied to the graph's own buffers, and results are clones, so the caller may keep both.
     """
 
-    def __init__(self, step: Callable, *examples: torch.Tensor, **options):
-        """Capture `step` on copies of `examples`; `options` are those of `capture`."""
-        self.buffers = tuple(example.clone() for example in examples)
-        self.graph = capture(step, *self.buffers, **options)
+    def __init__(self, step: Callable, *examples: torch.Tensor, warmup: int = 2, pool=None):
+        """Warm `step` up on copies of `examples`, `warmup` times, and record it there; `pool` as in `capture`."""
+        self.buffers = tuple(example.detach().clone() for example in examples)
+        self.graph = capture(step, *self.buffers, warmup=warmup, pool=pool)
 
     def __call__(self, *inputs: torch.Tensor):
+        """What the step returns for `inputs`, its tensors cloned. ValueError where `copy_in` raises it."""
         copy_in(self.buffers, inputs)
         return tree_map_only(torch.Tensor, torch.clone, self.graph.replay())
 
