@@ -8,6 +8,9 @@ A hidden test draws its inputs and hands them over with an oracle:
 
 All inputs are tried, the shortest one that fails is shown, and the answers to all of them decide which known
 mistake this is. The docstring is the property: it is what the learner reads, so it says the rule, not the test.
+Where several answers are right, `accept=` judges each of them, and the oracle's is shown as one that would do. Where
+arguments or answers cannot cross (enums, say), `scene=True` calls the function of `scene.py` with that name, which
+asks the learner's code and answers in plain values.
 
 What has a life of its own (a captured step, a graph runner) is tested by a script. Each line runs at once in the
 worker; objects stay there and go by handles; `scene.py` makes what the learner's code needs to be given:
@@ -61,6 +64,13 @@ class Call:
     op: str = "each"  # of a script: 'call', 'scene' or 'method'
     target: Handle | None = None
     keep: Handle | None = None
+    accept: Callable[..., str | None] | None = None  # judges an answer where several are right
+
+    def wrong(self, answer: object) -> str | None:
+        """None when this answer is right; otherwise what is wrong with it, in words."""
+        if self.accept is None:
+            return difference(answer, self.want, self.tolerance)
+        return self.accept(answer, *copy.deepcopy(self.args), **copy.deepcopy(self.kwargs))
 
     @property
     def text(self) -> str:
@@ -104,13 +114,16 @@ class Check:
         tolerance: float | None = None,
         slow: str | None = None,
         warns: Callable[..., list[str]] | None = None,
+        accept: Callable[..., str | None] | None = None,
+        scene: bool = False,
     ) -> None:
-        """Every case's answer must be the oracle's.
+        """Every case's answer must be the oracle's, or one that `accept(answer, *args)` finds nothing wrong with.
 
         A case is a tuple of arguments; keywords come last, as `check.keywords(query_len=2)`. `controls` are inputs
         that an idle answer gets wrong and that are not what the property is about. `slow` is what a timeout
         probably means: a sentence, or the name of the mutant that has it. `warns` gives the texts that one warning
-        of the call must hold.
+        of the call must hold. `accept` gives None, or what is wrong with the answer, in words: it gets whatever came,
+        of any type. With `scene`, `name` is a function of scene.py, which gets the learner's module first.
         """
         calls: list[Call] = []
         started = time.monotonic()
@@ -118,7 +131,8 @@ class Check:
         for case, control in [*((c, False) for c in cases), *((c, True) for c in controls)]:
             args, kwargs = (case[:-1], dict(case[-1])) if case and isinstance(case[-1], Keywords) else (case, {})
             want = oracle(*copy.deepcopy(args), **copy.deepcopy(kwargs))
-            asked = Call(name, args, kwargs, want, tolerance, control)
+            op = "scene" if scene else "each"
+            asked = Call(name, args, kwargs, want, tolerance, control, op=op, accept=accept)
             try:
                 calls.append(self._ask(asked, warns))
             except TookTooLong as fault:
@@ -137,22 +151,23 @@ class Check:
 
     def _ask(self, asked: Call, warns: Callable[..., list[str]] | None) -> Call:
         """The call with what came of it. Raises the faults that every input would meet, and those that end a test."""
-        what = {"name": asked.name, "args": asked.args, "kwargs": asked.kwargs, "want": asked.want}
-        what |= {"tolerance": asked.tolerance, "control": asked.control}
         try:
-            answer = getattr(self._solution, asked.name)(*asked.args, **asked.kwargs)
+            if asked.op == "each":
+                answer = getattr(self._solution, asked.name)(*asked.args, **asked.kwargs)
+            else:
+                answer = self._solution.run(asked.op, None, asked.name, list(asked.args), asked.kwargs)
         except (Raised, NotAnAnswer, ChangedArguments, OutOfMemory) as fault:
             if fault.at_import or fault.kind == "missing" or STUB in fault.trace:
                 raise
-            made = Call(**what, fault=fault, why=str(fault), printed=self._solution.take_printed())
+            made = replace(asked, fault=fault, why=str(fault), printed=self._solution.take_printed())
             if isinstance(fault, OutOfMemory):  # one is enough: the next may cost the machine as much
                 raise self._failed([made], [made]) from None
             return made
         warned = tuple(self._solution.warned)
-        why = difference(answer, asked.want, asked.tolerance)
+        why = asked.wrong(answer)
         if why is None and warns and not _warned(needed := warns(*asked.args, **asked.kwargs), warned):
             why = f"{NO_WARNING} names {' and '.join(needed)}"
-        return Call(**what, answer=answer, warned=warned, why=why, printed=self._solution.take_printed())
+        return replace(asked, answer=answer, warned=warned, why=why, printed=self._solution.take_printed())
 
     def script(self) -> Script:
         """Calls that build on each other; see above."""
@@ -162,6 +177,8 @@ class Check:
         """The report of the shortest failing input, one that the property is about if there is any."""
         shown = min(failing, key=lambda c: (c.control, len(c.text)))
         about = {"call": shown.text, "expected": short(shown.want), "printed": shown.printed}
+        if shown.accept is not None:
+            about["expected"] += ", or another right answer"
         if len(calls) > 1:
             about["share"] = f"{len(failing)} of {len(calls)} inputs fail; this is the shortest"
         if shown.control:

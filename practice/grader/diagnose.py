@@ -152,6 +152,8 @@ def _alike(solution: Solution, mutant: Mutant, call: Call) -> bool:
         return call.fault is None
     if call.fault is not None or bool(solution.warned) != bool(call.warned):
         return False
+    if call.accept is not None:
+        return call.wrong(answer) == call.why  # of many right and wrong answers: what is said about them
     if call.why is not None and _right(answer, call):
         # right where the learner's is wrong, unless the warning is what is wrong with both
         return call.why.startswith(NO_WARNING) and _numbers(solution.warned) == _numbers(call.warned)
