@@ -285,7 +285,7 @@ class Script:
             said = self._diagnose([*self._calls, replace(asked, fault=fault, why=str(fault))])
             raise Failed("timeout", str(fault), call=self._text(asked), expected=wanted, diagnosis=said) from None
         except (Raised, NotAnAnswer, OutOfMemory) as fault:
-            if fault.at_import or STUB in fault.trace or (fault.kind == "missing" and asked.op == "call"):
+            if fault.at_import or STUB in fault.trace or (fault.kind == "missing" and asked.op != "method"):
                 raise
             self._add(asked, wanted, fault=fault, why=str(fault))
         if asked.keep is not None:

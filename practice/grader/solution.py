@@ -133,7 +133,8 @@ class Solution:
         if status == "ok":
             return value, extra
         if status == "missing":
-            raise Raised(f"{self._session.shown} defines no {asked[2]}", kind="missing")
+            name = value if type(value) is str and value.isidentifier() else asked[2]
+            raise Raised(f"{self._session.shown} defines no {name[:80]}", kind="missing")
         if status == "type":
             raise NotAnAnswer(
                 f"{what} returned {value}; an answer is a plain int, float, str, list, tuple, dict or None"

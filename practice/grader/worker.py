@@ -13,7 +13,7 @@ The child speaks `wire`: it gets [id, op, target, name, arguments, keywords, kee
 `keep` is the handle under which the result stays here, or None. It answers [id, status, value, extra]:
   ok    value: the result, None when it was kept; extra: [arguments and keywords as they are after the call if `echo`
         asked for them, else None, and the warnings it gave]
-  missing  the file defines no such function, or the object has no such method
+  missing  value: the function that the file does not define (a scene may ask for it), or the method that is not there
   type  value: which kind of value cannot cross
   exc   value: the exception's type; extra: the learner's frames and the message
 Nothing it says is trusted but a value for an input that the judge drew itself.
@@ -132,6 +132,8 @@ class Child:
                 return wire.frame([rid, "type", f"a value of {len(reply) / 2**20:.0f} MiB", None])
             return reply
         except BaseException as e:  # SystemExit and KeyboardInterrupt too: they are the learner's
+            if op == "scene" and type(e) is AttributeError and e.obj is self.module:
+                return wire.frame([rid, "missing", plain(e.name, 80), None])
             text = describe(e, self.config["submission"], self.shown)
             kind = "out of memory" if self.ran_out(e, op) else name_of(e)
             return wire.frame([rid, "exc", kind, plain(text)])

@@ -130,4 +130,4 @@ def test_a_scenes_answer_is_compared_and_all_of_them_name_the_mistake(see):
 
 def test_a_name_that_is_missing_behind_a_scene_is_named(problem, workers):
     failure = judge(problem, b"def pad(): pass", "mine.py", workers=workers).tests[1]
-    assert failure.outcome == "error" and "pad_to" in failure.message
+    assert failure.missing and failure.why == "mine.py defines no pad_to"
