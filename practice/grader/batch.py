@@ -134,7 +134,7 @@ def gpu_turn(problem: Problem) -> Iterator[str | None]:
     try:
         yield held
     finally:
-        os.environ.pop("CUDA_VISIBLE_DEVICES")
+        os.environ.pop("CUDA_VISIBLE_DEVICES", None)
         if before is not None:
             os.environ["CUDA_VISIBLE_DEVICES"] = before
         locks[held].release()
@@ -297,8 +297,10 @@ def run_on_cluster(address: str, tasks: list[dict], done: Done) -> None:
         places = {future.key: place for place, future in enumerate(futures)}
         try:
             for future in as_completed(futures):
-                error = future.exception() if future.status != "finished" else None
-                outcome = {"why": f"{type(error).__name__}: {error}"} if error else future.result()
+                try:
+                    outcome = future.result()
+                except Exception as e:  # its worker died, or cannot load the course
+                    outcome = {"why": f"{type(e).__name__}: {e}"}
                 done(places[future.key], outcome)
         finally:
             client.cancel(futures)

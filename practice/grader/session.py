@@ -312,8 +312,8 @@ class Session:
 
 
 def _environment(scratch: Path) -> dict[str, str]:
-    """Nothing of the judge's environment but what numerical libraries need to work on this processor."""
-    keep = {k: v for k, v in os.environ.items() if k.startswith("OPENBLAS_")}
+    """Nothing of the judge's environment but what numerical libraries need to work on this processor, and which GPU."""
+    keep = {k: v for k, v in os.environ.items() if k.startswith("OPENBLAS_") or k == "CUDA_VISIBLE_DEVICES"}
     return keep | {
         "PATH": "/usr/bin:/bin",
         "HOME": str(scratch),
