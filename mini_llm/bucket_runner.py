@@ -8,9 +8,8 @@ the others cost next to nothing.
 
 import logging
 import os
-import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -37,6 +36,7 @@ class BucketRunner:
     `step` takes StepInputs and returns one row for each of `inputs.logits_indices` (`per_token`: for each
     token), by operators that a graph can hold. `sizes` are in tokens. With `query_len=None` any batch may
     come: then the attention backend has to support ALWAYS. `pool` is shared with graphs captured before.
+    `output`: a step that leaves its rows there itself needs no buffer, and no copy to it.
     Raises ValueError for a size that is not whole requests, or larger than the buffers.
     """
 
@@ -48,6 +48,7 @@ class BucketRunner:
         query_len: int | None = 1,
         per_token: bool = False,
         pool=None,
+        output: torch.Tensor | None = None,
     ):
         self.step, self.buffers, self.pool = step, buffers, pool
         self.query_len, self.per_token = query_len, per_token
@@ -57,28 +58,21 @@ class BucketRunner:
                 raise ValueError(f"capture size {size} is not whole requests of {query_len} tokens")
             self._view(size)  # a size above the buffers is an error now, not at the first large batch
         self.buckets: dict[int, Bucket] = {}
-        self.output: torch.Tensor | None = None  # the rows of every size: as large as the largest needs
+        self.output = output  # the rows of every size: as large as the largest needs
 
     @torch.no_grad()
     def capture(self, warmup: int = 2, progress: bool = False) -> None:
         """Capture every size, from large to small, and say in the log how long it took and what it holds.
 
-        Whatever the buffers hold is overwritten with padding. `progress` shows a bar on stderr, with the
-        memory that is left.
+        Whatever the buffers hold is overwritten with padding. `progress` shows a bar on stderr.
         """
         start, buckets = time.perf_counter(), {}
-        for size in reversed(self.sizes):
+        for size in with_progress(list(reversed(self.sizes)), self.buffers.device, progress):
             buckets[size] = self._capture_size(size, warmup)
-            if progress:
-                show_progress(len(buckets), len(self.sizes), size, self.output.device)
         self.buckets = buckets
-        if buckets:
-            if self.output.is_cuda:
-                torch.cuda.empty_cache()  # what only the warm-up needed
-            logger.info(
-                "captured %d graphs, sizes %d to %d, in %.2f s; their pool holds %.2f GiB",
-                len(buckets), self.sizes[0], self.sizes[-1], time.perf_counter() - start, self.pool.nbytes / 2**30,
-            )  # fmt: skip
+        if self.buffers.device.type == "cuda":
+            torch.cuda.empty_cache()  # what only the warm-up needed
+        log_capture("graphs", self, time.perf_counter() - start)
 
     def size_for(self, batch: BatchInput) -> int | None:
         """The captured size that `batch` runs at; None when no graph can take it."""
@@ -118,9 +112,9 @@ class BucketRunner:
             self.output = torch.empty_like(self.step(inputs))
 
         def step():
-            # An output per graph would add up over all sizes.
             rows = self.step(inputs)
-            self.output[: len(rows)].copy_(rows)
+            if rows.data_ptr() != self.output.data_ptr():  # an output per graph would add up over all sizes
+                self.output[: len(rows)].copy_(rows)
             return len(rows)
 
         graph = capture(step, warmup=warmup, pool=self.pool, device=self.output.device)
@@ -141,19 +135,28 @@ class BucketRunner:
 
 def fill_with_padding(inputs: StepInputs) -> None:
     """Make every row one of padding: written to no slot (-1), of length 0, in the null block (0)."""
-    for tensor in tensors(inputs):
+    for tensor in tensors(inputs).values():
         tensor.zero_()
     inputs.slot_mapping.fill_(-1)
 
 
-def tensors(inputs) -> list[torch.Tensor]:
+def tensors(inputs) -> dict[str, torch.Tensor]:
     """The tensors among an object's fields."""
-    return [value for value in vars(inputs).values() if isinstance(value, torch.Tensor)]
+    return {name: value for name, value in vars(inputs).items() if isinstance(value, torch.Tensor)}
 
 
 def addresses(inputs) -> list[int]:
     """Where those tensors lie: what a graph has instead of their names."""
-    return [tensor.data_ptr() for tensor in tensors(inputs)]
+    # logits_indices has no address when it is empty; it lies behind the others, and would move with them
+    return [tensor.data_ptr() for name, tensor in tensors(inputs).items() if name != "logits_indices"]
+
+
+def log_capture(what: str, runner, seconds: float) -> None:
+    if runner.sizes:
+        logger.info(
+            "captured %s of %d sizes, %d to %d, in %.2f s; their pool holds %.2f GiB",
+            what, len(runner.sizes), runner.sizes[0], runner.sizes[-1], seconds, runner.pool.nbytes / 2**30,
+        )  # fmt: skip
 
 
 def memory_left(device: torch.device) -> int | None:
@@ -166,10 +169,15 @@ def memory_left(device: torch.device) -> int | None:
         return None
 
 
-def show_progress(done: int, total: int, size: int, device: torch.device) -> None:
-    """One line on stderr, written over until all is done."""
-    left = memory_left(device)
-    memory = "" if left is None else f", {left / 2**30:.1f} GiB left"
-    bar = "#" * (20 * done // total)
-    line = f"\rcapturing [{bar:<20}] {done}/{total}, size {size}{memory}  "
-    print(line, end="\n" if done == total else "", file=sys.stderr, flush=True)
+def with_progress(sizes: Sequence[int], device: torch.device, show: bool) -> Iterator[int]:
+    """`sizes`, one by one; with `show`, a bar on stderr says which one is next and how much memory is left."""
+    if not show:
+        yield from sizes
+        return
+    from tqdm import tqdm
+
+    with tqdm(sizes, desc="capturing", unit="size", mininterval=0) as bar:
+        for size in bar:
+            left = memory_left(device)
+            bar.set_postfix_str(f"size {size}" + ("" if left is None else f", {left / 2**30:.1f} GiB left"))
+            yield size

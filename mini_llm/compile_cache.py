@@ -1,23 +1,27 @@
 """Keep compiled code from one start to the next, apart by everything that changes it.
 
-torch keeps what it compiles, on disk, and finds it again by graph and options. That is the cache; this module
-only gives each way to build a step a folder of its own. It has to: torch does not see all that the code depends
-on. When an operator of ours once declared less than before, torch went on running code made for the old one.
+Each way to build a step has a folder of its own, named by a hash of all that its code depends on, and a warm start
+only loads what lies there: it does not even ask the compiler whether the graph is still the same. So the key has to
+see everything. When an operator of ours once declared less than before, torch's own cache went on giving out code
+made for the old one.
 """
 
 import hashlib
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import shutil
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from unittest.mock import patch
 
 import torch
+from torch._guards import TracingContext, tracing
+from torch.fx import GraphModule
 
 from mini_llm.config import Config
 
+KEPT = 8  # folders, so that years of starts fill no disk
 PACKAGE = Path(__file__).parent
 # What the traced step calls, what changes the trace, and what the operators in it run.
 SOURCES = [f"{name}.py" for name in "layers model step attention paged piecewise fusion fused_ops".split()]
@@ -70,20 +74,44 @@ class CompileKey:
     def folder(self, root: Path | str | None = None) -> Path:
         """The folder for this key in `root`, by default MINI_LLM_CACHE or ~/.cache/mini_llm; made if need be.
 
-        `key.json` in it says for people what the name stands for.
+        `key.json` in it says for people what the name stands for, and by its date when the folder was used last. Of
+        all folders the `KEPT` that were used last stay.
         """
-        root = Path(root or os.environ.get("MINI_LLM_CACHE") or "~/.cache/mini_llm").expanduser()
-        folder = root / "compiled" / self.digest()
+        root = Path(root or os.environ.get("MINI_LLM_CACHE") or "~/.cache/mini_llm").expanduser() / "compiled"
+        folder = root / self.digest()
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "key.json").write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
+        used = sorted(root.glob("*/key.json"), key=lambda file: file.stat().st_mtime, reverse=True)
+        for old in used[KEPT:]:
+            shutil.rmtree(old.parent, ignore_errors=True)
         return folder
 
 
-@contextmanager
-def code_kept_in(folder: Path) -> Iterator[None]:
-    """What torch compiles in here it looks for in `folder`, and leaves there."""
-    with patch.dict(os.environ, TORCHINDUCTOR_CACHE_DIR=str(folder)):
-        yield
+class KeptCompiler:
+    """`compiler(module, examples)`: Inductor's code for a traced piece, from `folder` if it lies there already.
+
+    `examples` are tensors without memory, as `fusion.example_inputs` makes them; `options` are Inductor's settings.
+    What is loaded needs no trace, no autograd and no guards, the larger part of a warm start otherwise.
+    """
+
+    def __init__(self, folder: Path, options: dict | None = None):
+        self.folder, self.options = folder, options or {}
+        self.calls = 0  # pieces come in the same order at every start
+
+    def __call__(self, module: GraphModule, examples: list[torch.Tensor]) -> Callable[..., tuple]:
+        from torch._inductor import CompiledArtifact, standalone_compile  # seconds, which only this needs
+
+        file = self.folder / f"{self.calls}-{_hash(module.code)}"
+        self.calls += 1
+        with patch.dict(os.environ, TORCHINDUCTOR_CACHE_DIR=str(self.folder)):
+            if file.is_file():
+                return CompiledArtifact.load(path=str(file))
+            with tracing(TracingContext(examples[0].fake_mode)):
+                code = standalone_compile(
+                    module, examples, dynamic_shapes="from_tracing_context", options={"config_patches": self.options}
+                )
+            code.save(path=str(file))
+        return code
 
 
 def source_digest() -> str:

@@ -29,7 +29,8 @@ class Executor:
 
     `step(inputs)` maps StepInputs to logits: a SplitStep where the mode is PIECEWISE for some batches, None for
     the plain step. `decode_step(inputs)`, if given, takes the place of it in graphs of decode batches with one
-    token per request; its `.kv` is set to the cache in use. `use_cache` comes first, then `capture`.
+    token per request; its `.kv` is set to the cache in use, `.logits` is where it leaves its rows. `use_cache` comes
+    first, then `capture`.
     """
 
     def __init__(
@@ -136,7 +137,7 @@ class Executor:
         before = self._held()
         pool = self._capture(largest, progress=False)
         # A pool serves all sizes with what the largest needs; what else a graph costs, each graph costs.
-        shared = pool.nbytes + sum(runner.output.nbytes for runner in self.full.values())
+        shared = pool.nbytes + self._output_bytes()
         rest = max(self._held() - before - shared, 0)
         graphs, captured = (sum(map(len, each.values())) for each in (self.dispatcher.keys, largest))
         self.use_cache(self.kv)
@@ -153,7 +154,9 @@ class Executor:
             sizes = [key.num_tokens for key in keys[FULL] if key.uniform is uniform]
             if sizes:
                 query_len = self.dispatcher.query_len if uniform else None
-                runner = BucketRunner(self._full_step, self.buffers, sizes, query_len, per_token=uniform, pool=pool)
+                # the kernels of the final rung write to a buffer of their own
+                output = self.decode_step.logits if uniform and self.decode_step is not None else None
+                runner = BucketRunner(self._full_step, self.buffers, sizes, query_len, uniform, pool, output)
                 runner.capture(progress=progress)
                 self.full[uniform], pool = runner, runner.pool
         return pool
@@ -166,7 +169,12 @@ class Executor:
             free, total = torch.cuda.mem_get_info(self.device)
             return total - free
         pools = {id(runner.pool): runner.pool for runner in (self.pieces, *self.full.values()) if runner is not None}
-        return sum(pool.nbytes for pool in pools.values()) + sum(each.output.nbytes for each in self.full.values())
+        return sum(pool.nbytes for pool in pools.values()) + self._output_bytes()
+
+    def _output_bytes(self) -> int:
+        """Of the buffers that runners made for their results; the decode step's own was there before."""
+        given = getattr(self.decode_step, "logits", None)
+        return sum(each.output.nbytes for each in self.full.values() if each.output is not given)
 
     def _largest_step(self) -> int:
         """The bytes that an eager step of the most tokens needs while it runs; 0 on a CPU, which does not count."""

@@ -1,15 +1,19 @@
 """Compile the step once for every size, and let a pass put hand-written kernels into its graph.
 
-Two ways to fewer kernels. Inductor fuses what lies between matrix products by itself. Some things it cannot
-know: that q, k and v may come of one product, that rotated keys may go to the cache at once. A pass over the
-traced graph finds these places, by patterns that are traced from the plain layers, and puts one operator
-there, which is a Triton kernel on a GPU and its plain twin elsewhere.
+Inductor fuses by itself what lies between matrix products. Some things it cannot know: that q, k and v may come
+of one product, that rotated keys may go to the cache at once. A pass over the traced graph finds these places, by
+patterns that are traced from the plain layers, and puts one operator there: a Triton kernel on a GPU, its plain
+twin elsewhere.
 
-The pieces are compiled, not the step: attention between them stays as it is, and equal pieces share their
-code, so a model of any depth takes three compilations for each range of sizes.
+The pieces are compiled, not the step: attention between them stays as it is, and equal pieces share their code, so
+a model of any depth takes three compilations for each range of sizes. The trace is what Dynamo would make of the
+step, so the pieces go to Inductor as they are, and come back without guards: no call can ever compile them again.
 """
 
+import copy
+import itertools
 import logging
+import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
@@ -19,12 +23,16 @@ from types import SimpleNamespace
 
 import torch
 import torch.nn.functional as F
+from torch._dynamo.source import ConstantSource
+from torch._subclasses import FakeTensorMode
 from torch.fx import Graph, GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StrictMinMaxConstraint
 from torch.fx.passes.utils.matcher_utils import SubgraphMatcher
+from torch.utils._sympy.value_ranges import ValueRanges
 
-from mini_llm.batch import StepBuffers, StepInputs
-from mini_llm.compile_cache import CompileKey, code_kept_in
+from mini_llm.batch import StepInputs
+from mini_llm.compile_cache import CompileKey, KeptCompiler
 from mini_llm.fused_ops import cache_rows
 from mini_llm.kernels.decode_attention import rope_table
 from mini_llm.layers import RMSNorm, apply_rope
@@ -32,6 +40,7 @@ from mini_llm.paged import PagedKVCache
 from mini_llm.piecewise import Piece, SplitStep, trace_step
 from mini_llm.step import logits
 from mini_llm.tape import opaque
+from mini_llm.weights import side_by_side
 
 logger = logging.getLogger(__name__)
 aten = torch.ops.aten
@@ -78,6 +87,9 @@ def fuse(graph_module: GraphModule, cfg, max_positions: int) -> Counter:
         slot_mapping = graph.placeholder("slot_mapping")
         rows = [[graph.placeholder(f"{kind}_rows_{i}") for kind in "kv"] for i in range(cfg.num_hidden_layers)]
     positions = next(node for node in graph.find_nodes(op="placeholder") if node.name == "positions")
+    slot_mapping.meta = dict(positions.meta)
+    for node in itertools.chain(*rows):
+        node.meta["val"] = torch.empty(1, cfg.num_key_value_heads, cfg.hd, dtype=dtype, device="meta")
     for (qkv, _cos, _sin, *gains), (q, *_) in matches(graph, *_qkv_pattern(cfg, dtype)):
         (attention,) = q.users
         layer = attention.args[3]
@@ -102,20 +114,21 @@ def merge_products(graph_module: GraphModule) -> int:
     for node in graph.nodes:
         if node.target in PRODUCTS and node.args[-1].target is aten.t.default:
             groups[node.target, node.args[-2]].append(node)
-    groups = [(x, nodes) for (_, x), nodes in groups.items() if len(nodes) > 1]
+    groups = [(op, x, nodes) for (op, x), nodes in groups.items() if len(nodes) > 1]
     first = next(iter(graph.nodes))
-    for number, (x, nodes) in enumerate(groups):
-        parts = [[node.args[-1].args[0] for node in nodes]]  # weights, then biases if there are any
-        if nodes[0].target is aten.addmm.default:
-            parts.append([node.args[0] for node in nodes])
+
+    def packed(name, nodes):
+        together = side_by_side([getattr(graph_module, node.target) for node in nodes])
         with graph.inserting_before(first):
-            weight, *bias = (
-                _constant(graph_module, f"packed_{number}_{kind}", _pack(graph_module, nodes))
-                for kind, nodes in zip(("weight", "bias"), parts, strict=False)
-            )
+            return _constant(graph_module, name, together)
+
+    for number, (op, x, nodes) in enumerate(groups):
+        weights = [node.args[-1].args[0] for node in nodes]
+        weight = packed(f"packed_{number}_weight", weights)
+        bias = [packed(f"packed_{number}_bias", [node.args[0] for node in nodes])] if op is aten.addmm.default else []
         with graph.inserting_before(nodes[0]):
-            product = graph.call_function(nodes[0].target, (*bias, x, graph.call_function(aten.t.default, (weight,))))
-            widths = [getattr(graph_module, node.target).shape[0] for node in parts[0]]
+            product = graph.call_function(op, (*bias, x, graph.call_function(aten.t.default, (weight,))))
+            widths = [len(getattr(graph_module, weight.target)) for weight in weights]
             split = graph.call_function(aten.split_with_sizes.default, (product, widths, -1))
             for i, node in enumerate(nodes):
                 node.replace_all_uses_with(graph.call_function(getitem, (split, i)))
@@ -173,15 +186,6 @@ def _constant(graph_module: GraphModule, name: str, tensor: torch.Tensor):
     return graph_module.graph.get_attr(name)
 
 
-def _pack(graph_module: GraphModule, nodes) -> torch.Tensor:
-    """The weights of these nodes in one tensor, which they then lie in."""
-    weights = [getattr(graph_module, node.target) for node in nodes]
-    packed = torch.cat([weight.data for weight in weights])
-    for weight, part in zip(weights, packed.split([len(weight) for weight in weights]), strict=True):
-        weight.data = part
-    return packed
-
-
 # --- compile --------------------------------------------------------------------------------------
 
 
@@ -195,17 +199,11 @@ class Version:
     def takes(self, tokens: int) -> bool:
         return self.low <= tokens and (self.high is None or tokens <= self.high)
 
-    @property
-    def example(self) -> int:
-        """A number of tokens to compile with. Small, but no number that torch would take for a constant."""
-        return max(self.low, min(16, self.high or 16))
-
 
 def versions(compile_sizes: Sequence[int] = (), compile_ranges_endpoints: Sequence[int] = ()) -> list[Version]:
     """What to compile, the most special first: single sizes, then ranges that end at the endpoints and beyond.
 
-    1 is always a size of its own: torch takes a dimension of 1 for a constant, whatever it is told, and code
-    that it compiled for 2 and more would be compiled again for 1, in the middle of work.
+    1 is always a size of its own: to torch a dimension of 1 is a constant, so code for 2 and more cannot serve it.
     As vLLM's `compile_sizes` and `compile_ranges_endpoints` (0.33.0). Raises ValueError for a size below 1.
     """
     sizes = sorted({1, *compile_sizes})
@@ -216,52 +214,70 @@ def versions(compile_sizes: Sequence[int] = (), compile_ranges_endpoints: Sequen
     return list(dict.fromkeys([Version(size, size) for size in sizes] + ranges))
 
 
-class CompiledPiece:
-    """A piece in several versions, each compiled at its first call."""
+def example_inputs(piece: Piece, version: Version, weights: dict[str, torch.Tensor]) -> list[torch.Tensor]:
+    """Tensors without memory, to compile `piece` with: of so many tokens as `version` says, a symbol for a range.
 
-    def __init__(self, module: GraphModule, name: str, versions: Sequence[Version], **options):
-        self.versions = []
-        for version in versions:
-            # torch.compile keeps code by function: with one of its own, a version never meets another's guards
-            own = GraphModule(module, module.graph)
-            code = torch.compile(own.forward, dynamic=False, fullgraph=True, **options)
-            # On a tape, one operator. It writes to the cache, but not while recorded: then all slots are -1.
-            self.versions.append((version, opaque(code, name)))
+    The cache has a symbol for its rows, so one of another size needs no other code.
+    """
+    shapes = ShapeEnv()
 
-    @torch.no_grad()  # the code has a guard on it
-    def run(self, tokens: int, *args) -> tuple:
-        for version, code in self.versions:
-            if version.takes(tokens):
-                return code(*args)
-        raise ValueError(f"nothing was compiled for {tokens} tokens")
+    def symbol(name, low, high):
+        limits = StrictMinMaxConstraint(vr=ValueRanges(low, high or sys.maxsize - 1), warn_only=False)
+        # the example only has to be no number that torch takes for a constant
+        example, source = max(low, 2), ConstantSource(name)
+        size = shapes.create_symbol(example, source, DimDynamic.DYNAMIC, limits)
+        return shapes.create_symintnode(size, hint=example, source=source)
+
+    tokens = version.low if version.low == version.high else symbol("tokens", version.low, version.high)
+    rows, device = symbol("rows", 2, None), next(iter(weights.values())).device
+    examples = []
+    with FakeTensorMode(shape_env=shapes):
+        for name, node in zip(piece.inputs, piece.module.graph.find_nodes(op="placeholder"), strict=True):
+            if name in weights:
+                shape, dtype = weights[name].shape, weights[name].dtype
+            else:
+                like = node.meta["val"]
+                shape, dtype = (rows if "_rows_" in name else tokens, *like.shape[1:]), like.dtype
+            examples.append(torch.empty(shape, dtype=dtype, device=device))
+    return examples
 
 
 class CompiledStep(SplitStep):
-    """A SplitStep whose pieces are compiled, by `start_up`. A fused one needs `use_cache` before its first step.
+    """A SplitStep whose pieces are compiled. A fused one needs `use_cache` before its first step.
 
-    `options` are those of torch.compile. `.put` says what the pass has put in.
+    `compiler(module, examples)` gives the code of a piece. `.put` says what the pass has put in.
     """
 
-    def __init__(self, graph_module: GraphModule, head: Callable, versions: Sequence[Version], put=(), **options):
-        self.versions, self.put, self._options = list(versions), Counter(put), options
-        self._compiled: dict[tuple, CompiledPiece] = {}
+    def __init__(self, graph_module: GraphModule, head: Callable, versions: Sequence[Version], put, compiler: Callable):
+        self.versions, self.put, self._compiler = list(versions), Counter(put), compiler
+        self._compiled: dict[tuple, list[tuple[Version, Callable]]] = {}
         super().__init__(graph_module, head)
 
     @property
     def compilations(self) -> int:
-        """How many times the compiler runs: distinct pieces times versions, whatever the number of layers."""
-        return len(self._compiled) * len(self.versions)
+        """How many times the compiler ran: distinct pieces times versions, whatever the number of layers."""
+        return sum(map(len, self._compiled.values()))
 
     def faster(self, piece: Piece) -> Callable:
-        shapes = [self.weights[name].shape for name in piece.inputs if name in self.weights]
-        key = piece.module.code, tuple(shapes)
+        """The piece in its versions: code that an equal piece has already, or new code."""
+        key = piece.module.code, tuple(self.weights[name].shape for name in piece.inputs if name in self.weights)
         if key not in self._compiled:
-            name = f"compiled_piece_{len(self._compiled)}"
-            self._compiled[key] = CompiledPiece(piece.module, name, self.versions, **self._options)
-        run = self._compiled[key].run
+            self._compiled[key] = [(version, self._compile(piece, version)) for version in self.versions]
+        codes = self._compiled[key]
         # whatever is neither weight nor cache has a row for each token
         place = next(i for i, n in enumerate(piece.inputs) if n not in self.weights and "_rows_" not in n)
-        return lambda *args: run(len(args[place]), *args)
+
+        def run(*args):
+            tokens = len(args[place])
+            return next(code for version, code in codes if version.takes(tokens))(*args)
+
+        return run
+
+    @torch.no_grad()
+    def _compile(self, piece: Piece, version: Version) -> Callable:
+        module = copy.deepcopy(piece.module)  # a compiler may change what it is given
+        # On a tape, one operator. It writes to the cache, but not while recorded: then all slots are -1.
+        return opaque(self._compiler(module, example_inputs(piece, version, self.weights)))
 
     def use_cache(self, kv: PagedKVCache) -> None:
         """From here on keys and values go to `kv`. Graphs keep the cache that they were captured with."""
@@ -272,26 +288,6 @@ class CompiledStep(SplitStep):
         if self.put["norm_rope_write"] and not self.cache:
             raise RuntimeError("a fused step writes keys and values by itself: tell it where, with use_cache(kv)")
         return super().start(inputs)
-
-    def start_up(self, kv: PagedKVCache) -> None:
-        """Compile every version by running it on padding. Any cache of the model's shape will do."""
-        self.use_cache(kv)
-        device = next(iter(self.weights.values())).device
-        for version in self.versions:
-            values = self.start(StepBuffers(version.example, version.example, 1, device).view(version.example))
-            for piece in self.pieces:
-                if piece.splits:
-                    values[piece.outputs[0]] = torch.zeros_like(values[piece.inputs[0]])
-                    continue
-                for name in piece.inputs:
-                    if name in self.cache:  # one of another size needs no other code
-                        torch._dynamo.mark_dynamic(values[name], 0)
-                    elif name not in self.weights and version.low != version.high:
-                        limits = {"min": version.low, "max": version.high} if version.high else {}
-                        torch._dynamo.mark_dynamic(values[name], 0, **limits)
-                outputs = piece.run(*(values[name] for name in piece.inputs))
-                values.update(zip(piece.outputs, outputs, strict=True))
-        self.cache = {}
 
 
 def compile_step(
@@ -306,20 +302,20 @@ def compile_step(
     max_num_seqs: int = 256,
     max_num_batched_tokens: int = 8192,
     cache_dir=None,
+    compiler: Callable | None = None,
     **options,
 ) -> CompiledStep:
     """The step of `model` in compiled pieces, ready for any number of tokens: nothing is compiled after this.
 
     `kv` is where a fused step writes; it can be given later, by `use_cache`. `max_positions`: no position is as
-    large; by default what `kv` holds. `fusions`: put the hand-written kernels in. For sizes and ranges see
+    large; by default what `kv` holds, or 4096. `fusions`: put the hand-written kernels in. For sizes and ranges see
     `versions`. The next three change no code today, and yet are part of the key under which the code is kept in
-    `cache_dir` (see `CompileKey.folder`). `options` go to torch.compile.
+    `cache_dir` (see `CompileKey.folder`). `compiler`: in place of Inductor, whose settings `options` are.
     """
-    start, cfg, weight = time.perf_counter(), model.cfg, model.embed_tokens.weight
-    graph_module, put = trace_step(model), ()
-    any_kv = PagedKVCache(cfg.num_hidden_layers, 2, 16, cfg.num_key_value_heads, cfg.hd, weight.dtype, weight.device)
+    start, cfg, put = time.perf_counter(), model.cfg, Counter()
     if max_positions is None:
-        max_positions = (kv or any_kv).num_blocks * (kv or any_kv).block_size
+        max_positions = kv.num_blocks * kv.block_size if kv else 4096
+    graph_module = trace_step(model)
     if fusions:
         put = fuse(graph_module, cfg, max_positions)
         if len(put) < 4 or min(put.values()) < cfg.num_hidden_layers:
@@ -329,10 +325,9 @@ def compile_step(
         compile_ranges_endpoints=compile_ranges_endpoints, max_num_batched_tokens=max_num_batched_tokens,
         max_positions=max_positions,
     )  # fmt: skip
+    compiler = compiler or KeptCompiler(key.folder(cache_dir), options)
     wanted = versions(compile_sizes, compile_ranges_endpoints)
-    step = CompiledStep(graph_module, lambda hidden: logits(model, hidden), wanted, put, **options)
-    with code_kept_in(key.folder(cache_dir)):
-        step.start_up(any_kv)
+    step = CompiledStep(graph_module, lambda hidden: logits(model, hidden), wanted, put, compiler)
     if kv is not None:
         step.use_cache(kv)
     logger.info("compiled %d pieces of code in %.1f s", step.compilations, time.perf_counter() - start)

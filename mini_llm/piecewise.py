@@ -6,7 +6,6 @@ call: a piece is replayed, attention runs as ever with the live batch, the next 
 decode and mixed batches run in the same graphs, under any attention backend, one that no graph holds too.
 """
 
-import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -17,13 +16,12 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from mini_llm.attention import AttentionBackend, attend, forward_context
 from mini_llm.batch import BatchInput, StepBuffers, StepInputs
-from mini_llm.bucket_runner import addresses, fill_with_padding, show_progress
+from mini_llm.bucket_runner import addresses, fill_with_padding, log_capture, with_progress
 from mini_llm.buckets import pad_to
 from mini_llm.graphs import capture
 from mini_llm.paged import PagedKVCache
 from mini_llm.step import hidden_states, logits
 
-logger = logging.getLogger(__name__)
 ATTENTION = torch.ops.mini_llm.attention.default
 
 
@@ -221,17 +219,11 @@ class PiecewiseRunner:
         Whatever the buffers hold is overwritten with padding. `progress` shows a bar on stderr.
         """
         start, captured = time.perf_counter(), {}
-        for size in reversed(self.sizes):
+        for size in with_progress(list(reversed(self.sizes)), self.buffers.device, progress):
             captured[size] = self._capture_size(size, warmup)
-            if progress:
-                show_progress(len(captured), len(self.sizes), size, self.pool.device)
         self.captured = captured
-        if captured:
-            logger.info(
-                "captured %d pieces for each of %d sizes, %d to %d, in %.2f s; their pool holds %.2f GiB",
-                sum(not piece.splits for piece in self.step.pieces), len(captured), self.sizes[0], self.sizes[-1],
-                time.perf_counter() - start, self.pool.nbytes / 2**30,
-            )  # fmt: skip
+        pieces = sum(not piece.splits for piece in self.step.pieces)
+        log_capture(f"{pieces} pieces", self, time.perf_counter() - start)
 
     def size_for(self, batch: BatchInput) -> int | None:
         """The captured size that `batch` runs at; None when it is above all of them."""
@@ -308,7 +300,7 @@ class CapturedPieces:
 
     def replay(self, inputs: StepInputs) -> torch.Tensor:
         """Hidden states [size, hidden], which the next replay overwrites. `inputs` are padded to the size."""
-        if addresses(inputs)[:-1] != self.addresses[:-1]:  # the last, logits_indices, may be empty: no address
+        if addresses(inputs) != self.addresses:
             raise RuntimeError("the step's buffers have moved since the capture: the graphs read the old memory")
         for call in self.calls:
             call()

@@ -18,14 +18,13 @@ recording copies the whole memory behind it, a KV cache too.
 """
 
 import ctypes
-import itertools
-import re
 import weakref
 from collections.abc import Callable, Collection
 from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_map_only, tree_unflatten
 
 from mini_llm.capture_rules import OperatorRules, under
@@ -94,7 +93,7 @@ class TapePool:
 class Call:
     """One operator call. `homes` are its outputs' places in memory, None for an output that needs none."""
 
-    func: torch._ops.OpOverload
+    func: Callable  # an operator, or what `opaque` wraps
     args: tuple
     kwargs: dict
     homes: tuple
@@ -111,7 +110,7 @@ def run_again(call: Call) -> None:
 class Tape(OperatorRules):
     """Records the operators of one step, then replays them."""
 
-    recording = False  # whether some tape records now
+    recording: "Tape | None" = None  # the tape that records now
 
     def __init__(self, pool: TapePool, generators=()):
         super().__init__(generators)
@@ -127,12 +126,12 @@ class Tape(OperatorRules):
         Memory that `fn` changed and the random generators are as before, also when `fn` raises.
         """
         states = [(g, g.get_state()) for g in (torch.default_generator, *self.generators)]
-        Tape.recording = True
+        Tape.recording = self
         try:
             with under(self):
                 return fn(*inputs)
         finally:
-            Tape.recording = False
+            Tape.recording = None
             for memory, bytes_before in self._before.values():
                 memory.copy_(bytes_before)
             for generator, state in states:
@@ -147,18 +146,22 @@ class Tape(OperatorRules):
                 run_again(call)
 
     def run(self, func, args, kwargs):
-        """Called for every operator of the step: run it, give new outputs a home, and note the call."""
+        """Called for every operator of the step: note what it does to memory."""
         written = written_tensors(func, args, kwargs)
+        only_describes = torch.Tag.inplace_view in func.tags  # t_ and the like: memory stays as it is
+        return self.note(func, args, kwargs, written, changes_memory=bool(written) and not only_describes)
+
+    def note(self, func, args, kwargs, written, changes_memory=True):
+        """Run a call, give its new outputs a home in the pool, and write it down if a replay has to run it."""
         for tensor in written:
             self._remember(tensor)
         # taken before the call, since `t_()` and `resize_()` change the tensor itself
         fixed_args, fixed_kwargs = tree_map_only(torch.Tensor, self.pool.fixed, (args, kwargs))
-        taken = {_address(t) for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)}
+        taken = {_address(t) for t in tensors_in((args, kwargs))}
         leaves, layout = tree_flatten(func(*args, **kwargs))
         housed = self._house(leaves, taken)
         homes = tuple(None if new is old else self.pool.fixed(new) for new, old in zip(housed, leaves, strict=True))
-        only_describes = torch.Tag.inplace_view in func.tags  # t_ and the like: memory stays as it is
-        if any(home is not None for home in homes) or (written and not only_describes):
+        if changes_memory or any(home is not None for home in homes):
             self.calls.append(Call(func, fixed_args, fixed_kwargs, homes))
         return tree_unflatten(housed, layout)
 
@@ -193,72 +196,28 @@ class Tape(OperatorRules):
 def written_tensors(func, args, kwargs) -> list[torch.Tensor]:
     """The arguments that an operator changes in place, by its schema."""
     given = dict(zip((a.name for a in func._schema.arguments), args, strict=False)) | kwargs
-    written = [given.get(a.name) for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
-    return [t for t in tree_leaves(written) if isinstance(t, torch.Tensor)]
+    return tensors_in([given.get(a.name) for a in func._schema.arguments if a.alias_info and a.alias_info.is_write])
 
 
-def opaque(fn: Callable, name: str = "compiled", mutates: Collection[int] = ()) -> Callable:
-    """`fn` as one operator on a CPU, so that a tape records it whole; on a GPU just `fn`.
+def opaque(fn: Callable, mutates: Collection[int] = ()) -> Callable:
+    """`fn` as one operator to a tape, which records the call whole and runs it again at each replay.
 
-    Meant for compiled callables: under a dispatch mode torch.compile runs eager, and does not say so. An
-    operator is recorded as one call, whatever is inside, and at each replay the compiled code runs.
-    `fn` takes and returns tensors, None and plain values, or lists, tuples and dicts of them. `mutates`:
-    the places of the arguments that it writes into. A host read inside is not noticed.
+    Meant for compiled callables: a tape would take them apart, and torch.compile runs eager while one records.
+    `fn` takes and returns tensors and plain values, or lists, tuples and dicts of them. `mutates`: the places of
+    the arguments that it writes into. A host read inside is not noticed.
     """
-    calls = []  # one per recording: how to put tensors back into what fn takes, and gives
-
-    def kernel(written, read, number):
-        arguments, _ = calls[number]
-        result, calls[number][1] = _without_tensors(fn(*arguments(written, read)))
-        return result
-
-    operator = _define_operator(name, kernel)
 
     def call(*args):
-        if any(leaf.device.type != "cpu" for leaf in tree_leaves(args) if isinstance(leaf, torch.Tensor)):
+        if Tape.recording is None:
             return fn(*args)
-        written, put_written = _without_tensors([a for i, a in enumerate(args) if i in mutates])
-        read, put_read = _without_tensors([a for i, a in enumerate(args) if i not in mutates])
-
-        def arguments(written, read):
-            of = {True: iter(put_written(written)), False: iter(put_read(read))}
-            return [next(of[i in mutates]) for i in range(len(args))]
-
-        number = len(calls)
-        calls.append([arguments, None])
-        result = operator(written, read, number)
-        put_result = calls[number][1]
-        if not Tape.recording:
-            calls.pop()
-        return put_result(result)
+        with _disable_current_modes(), torch._C.DisableTorchFunction():
+            return Tape.recording.note(fn, args, {}, tensors_in([args[i] for i in mutates]))
 
     return call
 
 
-def _without_tensors(tree) -> tuple[list, Callable]:
-    """The tensors of a tree of arguments or results, and a function that puts others in their places."""
-    leaves, layout = tree_flatten(tree)
-    tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
-    rest = [(isinstance(leaf, torch.Tensor), None if isinstance(leaf, torch.Tensor) else leaf) for leaf in leaves]
-
-    def put_back(new):
-        new = iter(new)
-        return tree_unflatten([next(new) if is_tensor else leaf for is_tensor, leaf in rest], layout)
-
-    return tensors, put_back
-
-
-_library = torch.library.Library("mini_llm", "FRAGMENT")
-
-
-def _define_operator(name: str, kernel: Callable):
-    """A new operator torch.ops.mini_llm.<name> that runs `kernel(written, read, number)` on any device."""
-    name = re.sub(r"\W", "_", name)
-    free = (n for n in itertools.chain([name], (f"{name}_{i}" for i in itertools.count(1))))
-    name = next(n for n in free if not hasattr(torch.ops.mini_llm, n))
-    _library.define(f"{name}(Tensor(a!)[] written, Tensor[] read, int number) -> Tensor[]")
-    _library.impl(name, kernel, "CompositeExplicitAutograd")
-    return getattr(torch.ops.mini_llm, name).default
+def tensors_in(tree) -> list[torch.Tensor]:
+    return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
 
 
 def _address(tensor: torch.Tensor) -> int:

@@ -1,6 +1,7 @@
 """Read a checkpoint's *.safetensors into a model."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -39,6 +40,36 @@ def load_weights(model, folder, dtype: torch.dtype, device="cpu") -> None:
     model.load_state_dict(loaded, strict=False, assign=True)  # not strict: a tied lm_head has no tensor
     model.tie_weights()
     model.requires_grad_(False)  # an engine never needs gradients
+
+
+def side_by_side(weights: Sequence[torch.Tensor]) -> torch.Tensor:
+    """These weights in one tensor, row after row, which they then are views of.
+
+    The first call moves them. Later ones find them there, so all engines of a model share one copy, and what one
+    has captured stays true.
+    """
+    first, rows = weights[0], sum(map(len, weights))
+    place, together = first.data_ptr(), True
+    for weight in weights:
+        together = together and weight.data_ptr() == place and weight.is_contiguous()
+        place += weight.nbytes
+    whole = first.untyped_storage()
+    if together and place <= whole.data_ptr() + whole.nbytes():
+        return first.data.new_empty(0).set_(whole, first.storage_offset(), (rows, *first.shape[1:]))
+    packed = torch.cat([weight.data for weight in weights])
+    for weight, part in zip(weights, packed.split([len(weight) for weight in weights]), strict=True):
+        weight.data = part
+    return packed
+
+
+def put_together(model) -> None:
+    """Lay the weights side by side that compiled steps multiply at once: before anything is captured, for ever."""
+    for layer in model.layers:
+        attn, mlp = layer.self_attn, layer.mlp
+        for group in ((attn.q_proj, attn.k_proj, attn.v_proj), (mlp.gate_proj, mlp.up_proj)):
+            side_by_side([part.weight for part in group])
+            if group[0].bias is not None:
+                side_by_side([part.bias for part in group])
 
 
 def weight_files(folder) -> list[Path]:

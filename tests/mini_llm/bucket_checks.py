@@ -282,6 +282,27 @@ def check_mixed_batches_in_graphs_that_take_any(device):
     run_both(p, mixed)
 
 
+def check_a_batch_that_wants_no_logits(device):
+    """The middle of a prompt; an empty list of rows has no address, and has not moved."""
+    p = paged(device, PerTokenSDPABackend(), sizes=(2, 4, 8, 16), query_len=None)
+    batch = build_batch([([1, 2, 3], 0, p.tables[0], False)], BLOCK)
+    assert p.runner.run(batch).shape == p.plain.forward(batch).shape == (0, p.plain.model.cfg.vocab_size)
+    run_both(p, [([4, 5], 3, p.tables[0], True)])
+
+
+def check_a_step_with_an_output_of_its_own_is_not_copied(device):
+    rows = torch.zeros(TOP, 6, device=device)
+
+    def step(inputs):
+        here = rows[: len(inputs.input_ids)]
+        return here.copy_(read_everything(inputs))
+
+    t = toy(device, step, output=rows)
+    for n in (3, TOP, 1):
+        assert t.runner.run(decode_batch(n), clone=False).data_ptr() == rows.data_ptr()
+        assert t.runner.run(decode_batch(n)).tolist() == everything(decode_batch(n))
+
+
 def check_padding_writes_to_no_slot(device):
     """Not to the last slot of the cache, which -1 would be, nor to a block that is in use."""
     p = paged(device)

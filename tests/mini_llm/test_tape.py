@@ -18,7 +18,10 @@ def recorded(fn, *inputs):
     tape = Tape(TapePool())
     with torch.no_grad():
         tape.record(fn, inputs)
-    return [call.func.name().removeprefix("aten::") for call in tape.calls]
+    return [
+        call.func.name().removeprefix("aten::") if isinstance(call.func, torch._ops.OpOverload) else call.func
+        for call in tape.calls
+    ]
 
 
 # --- what is on the tape --------------------------------------------------------------------------
