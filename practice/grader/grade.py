@@ -144,7 +144,7 @@ class _Grading:
                     said = outcome["judgement"]["verdict"]
                 else:
                     book.drop(submission)
-                    self.failed[submission.student, submission.problem.id] = outcome["why"]
+                    self.failed[submission.student, submission.problem.id] = " ".join(outcome["why"].split())
                     said = NOT_JUDGED
                 progress.step(f"{name_of(submission.student)} {submission.problem.id}: {said}")
 
@@ -195,8 +195,9 @@ class _Grading:
             cells = [_cell(grade) for grade in row.values()]
             table.add_row(Text(name_of(student)), *cells, Text(number(total(row)) or "?", "bold"))
         self.console.print()
-        if not self.console.is_terminal:  # a log file has no edge to wrap at
-            self.console.width = max(self.console.width, self.console.measure(table).maximum)
+        needs = self.console.measure(table)
+        if not self.console.is_terminal or needs.minimum > self.console.width:  # no cell is cut off
+            self.console.width = max(self.console.width, needs.maximum)
         self.console.print(table)
         self.console.print()
 
