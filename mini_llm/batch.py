@@ -5,11 +5,12 @@ decodes one token or prefills a hundred. `build_batch` makes such a batch, `Step
 where the step expects it and pads it up to the size that was captured.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import groupby
 
+import numpy as np
 import torch
 
 from mini_llm.paged import slot_mapping_for
@@ -106,6 +107,62 @@ class StepInputs:
     batch: BatchInput | None = None  # the same as lists, for code that no graph holds
 
 
+def step_inputs(batch: BatchInput, device="cpu") -> StepInputs:
+    """What an eager step reads: `batch` as new tensors on `device`, the block table as wide as the longest row."""
+    widest = max(map(len, batch.block_tables))
+    tables = [[*blocks, *[0] * (widest - len(blocks))] for blocks in batch.block_tables]
+    lists = [torch.tensor(numbers) for numbers in (batch.seq_lens, batch.query_start_loc, tables)]
+    tensors = (batch.input_ids, batch.positions, batch.slot_mapping, *lists, batch.logits_indices)
+    return StepInputs(*(tensor.to(device) for tensor in tensors), runs=batch.runs, batch=batch)
+
+
+def write_rows(array: np.ndarray, values: Sequence[int], size: int, padding: int) -> None:
+    """Put `values` into the first rows of `array` [at least `size`], and `padding` behind them up to row `size`.
+
+    In place, since a graph reads this very memory. Raises ValueError, and writes nothing, for more than `size` values.
+    """
+    n = len(values)
+    if n > size:
+        raise ValueError(f"{n} values do not fit into {size} rows")
+    array[:n] = values
+    array[n:size] = padding
+
+
+def write_tables(table: np.ndarray, block_tables: Sequence[Sequence[int]], size: int) -> None:
+    """Put each request's blocks into a row of `table` [at least `size`, W], and the null block (0) everywhere else.
+
+    Everywhere up to row `size`: behind a request's last block, and in rows of padding. In place. Raises ValueError,
+    and writes nothing, for more than `size` requests, or for one with more than W blocks.
+    """
+    widest, width = max(map(len, block_tables), default=0), table.shape[1]
+    if widest > width:
+        raise ValueError(f"a request has {widest} blocks, and the buffers hold {width} of each")
+    if len(block_tables) > size:
+        raise ValueError(f"the block tables of {len(block_tables)} requests do not fit into {size} rows")
+    table[:size] = 0  # whole rows: nothing of a longer table that was here before stays
+    for row, blocks in zip(table, block_tables, strict=False):
+        row[: len(blocks)] = blocks
+
+
+def write_metadata(arrays: Mapping[str, np.ndarray], batch: BatchInput, num_tokens: int, num_reqs: int) -> None:
+    """What attention reads of `batch`, padded to a graph of `num_tokens` tokens and `num_reqs` requests, in place.
+
+    `arrays` (int64, as large as the largest graph) by their names in StepInputs, and what a row of padding gets:
+    slot_mapping [tokens], -1: write nothing; seq_lens [requests], 0: see nothing; query_start_loc [requests + 1],
+    the end of the last request: no tokens; block_table [requests, W], 0: the null block.
+    Raises ValueError, and writes nothing, for a batch with more tokens, requests, or blocks of a request than fit.
+    """
+    n, b = len(batch.input_ids), len(batch.seq_lens)
+    if n > num_tokens or b > num_reqs:
+        raise ValueError(
+            f"{n} tokens of {b} requests do not fit into a step of {num_tokens} tokens of {num_reqs} requests"
+        )
+    write_tables(arrays["block_table"], batch.block_tables, num_reqs)  # first: it refuses tables that are too wide
+    write_rows(arrays["slot_mapping"], batch.slot_mapping.cpu().numpy(), num_tokens, -1)
+    write_rows(arrays["seq_lens"], batch.seq_lens, num_reqs, 0)
+    write_rows(arrays["query_start_loc"], batch.query_start_loc, num_reqs + 1, n)
+
+
 class StepBuffers:
     """Where StepInputs live: tensors of the largest size, allocated once, filled by `set`.
 
@@ -172,25 +229,15 @@ class StepBuffers:
             num_tokens, num_reqs = n, b
         inputs = self._sized(num_tokens, num_reqs)
         num_reqs = len(inputs.seq_lens)
-        self._check(batch, num_tokens, num_reqs, uniform)
-
+        if uniform:
+            self._check(batch, num_tokens // num_reqs)
         if self._fetched is not None:
             self._fetched.synchronize()
-        rows = {"input_ids": 0, "positions": 0, "slot_mapping": -1}
-        for name, padding in rows.items():
-            self._arrays[name][:n] = getattr(batch, name).cpu().numpy()
-            self._arrays[name][n:num_tokens] = padding
-        self._arrays["seq_lens"][:b] = batch.seq_lens
-        self._arrays["seq_lens"][b:num_reqs] = 0
-        self._arrays["query_start_loc"][: b + 1] = batch.query_start_loc
-        self._arrays["query_start_loc"][b + 1 : num_reqs + 1] = n
+        write_metadata(self._arrays, batch, num_tokens, num_reqs)
+        write_rows(self._arrays["input_ids"], batch.input_ids.cpu().numpy(), num_tokens, 0)
+        write_rows(self._arrays["positions"], batch.positions.cpu().numpy(), num_tokens, 0)
         m = len(batch.logits_indices)
-        self._arrays["logits_indices"][:m] = batch.logits_indices.cpu().numpy()
-        self._arrays["logits_indices"][m:num_reqs] = 0
-        table = self._arrays["block_table"]
-        table[:num_reqs] = 0  # whole rows: nothing of a longer table that was here before stays
-        for row, blocks in zip(table, batch.block_tables, strict=False):
-            row[: len(blocks)] = blocks
+        write_rows(self._arrays["logits_indices"], batch.logits_indices.cpu().numpy(), max(m, num_reqs), 0)
 
         if self._host is not self._fixed:
             self._fixed[0].copy_(self._host[0], non_blocking=True)
@@ -212,17 +259,9 @@ class StepBuffers:
         sizes = dict.fromkeys(per_token, num_tokens) | {"query_start_loc": num_reqs + 1}
         return StepInputs(**{name: each[: sizes.get(name, num_reqs)] for name, each in self._tensors.items()})
 
-    def _check(self, batch: BatchInput, num_tokens: int, num_reqs: int, uniform: bool) -> None:
-        n, b = len(batch.input_ids), len(batch.seq_lens)
-        if n > num_tokens or b > num_reqs:
+    def _check(self, batch: BatchInput, query_len: int) -> None:
+        if batch.query_len() != query_len:
             raise ValueError(
-                f"{n} tokens of {b} requests do not fit into a step of {num_tokens} tokens of {num_reqs} requests"
-            )
-        if uniform and batch.query_len() != num_tokens // num_reqs:
-            raise ValueError(
-                f"a graph for {num_tokens // num_reqs} token(s) per request cannot take this batch: "
+                f"a graph for {query_len} token(s) per request cannot take this batch: "
                 f"its requests have {', '.join(str(run.query_len) for run in batch.runs)}"
             )
-        widest = max(map(len, batch.block_tables))
-        if widest > self.max_blocks:
-            raise ValueError(f"a request has {widest} blocks, and the buffers hold {self.max_blocks} of each")

@@ -3,7 +3,7 @@
 import torch
 
 from mini_llm.attention import AttentionBackend, ReferenceBackend, forward_context
-from mini_llm.batch import BatchInput, StepBuffers
+from mini_llm.batch import BatchInput, step_inputs
 from mini_llm.paged import PagedKVCache
 from mini_llm.step import hidden_states, logits
 
@@ -18,9 +18,7 @@ class ModelRunner:
     @torch.no_grad()
     def forward(self, batch: BatchInput):
         """Write the keys and values of `batch` to the cache; logits [M, vocab] of its `logits_indices`."""
-        blocks = max(map(len, batch.block_tables))
-        device = self.model.embed_tokens.weight.device
-        inputs = StepBuffers(len(batch.input_ids), len(batch.seq_lens), blocks, device).set(batch)
+        inputs = step_inputs(batch, self.model.embed_tokens.weight.device)
         with forward_context(self.kv, self.backend, inputs):
             hidden = hidden_states(self.model, inputs.input_ids, inputs.positions)
         return logits(self.model, hidden[inputs.logits_indices])
