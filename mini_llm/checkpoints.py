@@ -111,15 +111,8 @@ def find_model(path_or_name) -> Path:
 
 
 def _in_hub_cache(repo: str) -> Path | None:
-    if repo.count("/") != 1:
-        return None
-    try:
-        from huggingface_hub import snapshot_download
-        from huggingface_hub.errors import HfHubHTTPError, HFValidationError
-    except ImportError:
-        return None
-    try:
-        folder = Path(snapshot_download(repo, local_files_only=True))
-    except (OSError, HfHubHTTPError, HFValidationError):  # not cached, or no name of a repository
-        return None
-    return folder if is_model(folder) else None
+    from huggingface_hub import try_to_load_from_cache
+
+    config = try_to_load_from_cache(repo, "config.json") if repo.count("/") == 1 else None
+    folder = Path(config).parent if isinstance(config, str) else None
+    return folder if folder and is_model(folder) else None

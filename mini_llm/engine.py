@@ -24,6 +24,7 @@ from mini_llm.model import Transformer
 from mini_llm.paged import PagedKVCache
 from mini_llm.sampling import SamplingParams, pick_tokens
 from mini_llm.scheduler import Request, Scheduler
+from mini_llm.weights import put_together
 
 logger = logging.getLogger(__name__)
 DEFAULT_CONTEXT = 4096  # longer contexts have to be asked for: tables and buffers are made for the longest
@@ -85,6 +86,7 @@ class LLM:
         if not isinstance(model, Transformer):
             model, self.tokenizer, context = _load(model, dtype, device)
         self.model, self.device = model.eval(), model.embed_tokens.weight.device
+        put_together(model)  # weights move now or never: other engines of this model may have captured them
         self.eos_token_ids = frozenset(_eos_of(self.tokenizer) if eos_token_ids is None else eos_token_ids)
         self.max_model_len = _context_length(config.max_model_len, context)
         self.reserved_bytes = 0

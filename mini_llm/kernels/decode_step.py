@@ -17,6 +17,7 @@ from mini_llm.kernels.elementwise import add_rms_norm, silu_mul
 from mini_llm.kernels.launch import has_dependent_launch
 from mini_llm.kernels.products import product
 from mini_llm.kernels.tunings import FUSED_ROWS, attention_for, tiling_for
+from mini_llm.weights import side_by_side
 
 
 @dataclass
@@ -35,18 +36,18 @@ class LayerWeights:
 
     @classmethod
     def of(cls, layer) -> "LayerWeights":
-        """Packed copies of what a DecoderLayer holds, where it lies apart there; the layer stays as it is."""
+        """What a DecoderLayer holds: the same memory, put together where it lies apart."""
         attn, mlp = layer.self_attn, layer.mlp
         qkv = (attn.q_proj, attn.k_proj, attn.v_proj)
         return cls(
             input_gain=layer.input_layernorm.weight.data,
-            qkv=torch.cat([part.weight.data for part in qkv]),
-            qkv_bias=None if attn.q_proj.bias is None else torch.cat([part.bias.data for part in qkv]),
+            qkv=side_by_side([part.weight for part in qkv]),
+            qkv_bias=side_by_side([part.bias for part in qkv]) if attn.q_proj.bias is not None else None,
             q_gain=getattr(getattr(attn.q_norm, "weight", None), "data", None),
             k_gain=getattr(getattr(attn.k_norm, "weight", None), "data", None),
             o=attn.o_proj.weight.data,
             mlp_gain=layer.post_attention_layernorm.weight.data,
-            gate_up=torch.cat([mlp.gate_proj.weight.data, mlp.up_proj.weight.data]),
+            gate_up=side_by_side([mlp.gate_proj.weight, mlp.up_proj.weight]),
             down=mlp.down_proj.weight.data,
         )
 
@@ -56,8 +57,9 @@ class FinalStep:
 
     `inputs`: StepInputs of a uniform batch with one token each, at most `max_batch`; padding as described
     there. Returns fp32 logits [N, vocab], a row per request, in a buffer that the next step overwrites. The
-    logits of rows of padding are finite and mean nothing. `model` stays as it is: its weights are copied where
-    they have to lie side by side. `.kv` may be replaced by another cache of the same shape per block.
+    logits of rows of padding are finite and mean nothing. Weights of `model` that are multiplied with the same x are
+    put side by side, once for all (`weights.side_by_side`). `.kv` may be replaced by another cache of the same
+    shape per block.
 
     Positions stay below `max_positions`; by default all that the cache could hold. `pdl`: start kernels
     while the one before still runs, see `launch.inputs_ready`; by default where the GPU can.
