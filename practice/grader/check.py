@@ -48,8 +48,8 @@ def _check(problem: Problem, asked) -> list[tuple[int, str]]:
 def _check_with(problem: Problem, workers: Workers) -> list[tuple[int, str]]:
     faults: list[tuple[int, str]] = []
 
-    def see(what: str, source: str, **options) -> Judgement:
-        return judge(problem, source.encode(), f"{what}.py", workers=workers, **options)
+    def see(what: str, source: str, diagnoses: int = 1, **options) -> Judgement:
+        return judge(problem, source.encode(), f"{what}.py", workers=workers, diagnoses=diagnoses, **options)
 
     reference = reference_source(problem)
     for examples in (False, True):
@@ -59,7 +59,7 @@ def _check_with(problem: Problem, workers: Workers) -> list[tuple[int, str]]:
     stub = stubs.stub_module(reference, {name: problem.chapter for name in problem.names})
     idle = {f"idle answer {value}": _idle(problem, value) for value in IDLE}
     for what, source in {"stub": stub, **idle}.items():
-        result = see(what, source)
+        result = see(what, source, diagnoses=0)
         if result.accepted or result.passed:
             names = ", ".join(t.name for t in result.tests if t.outcome == "passed")
             faults.append((result.seed, f"the {what} passes {names}; it must score 0"))

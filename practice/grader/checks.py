@@ -41,9 +41,18 @@ from grader.wire import Handle
 STUB = "NotImplementedError: grown in chapter"  # what the stubs of the workspace raise
 ENOUGH = 2.0  # seconds after which a failing test looks for no shorter input
 NO_WARNING = "no warning of the call"
-REFUSED = object()  # what a script wants of a call that must raise
 CONTROL = "Ordinary inputs must be right too."
 PRINTS = "the function prints its answer and returns None; a print is for people, `return` hands the value on"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """What a script wants of a call that must raise: an error whose last line holds these words."""
+
+    words: tuple[str, ...]
+
+    def met_by(self, trace: str) -> bool:
+        return all(word in last_line(trace) for word in self.words)
 
 
 @dataclass(frozen=True)
@@ -240,16 +249,15 @@ class Script:
     def refuses(self, target: Handle | None, name: str, *args: object, words: Sequence[str], **kwargs: object) -> None:
         """The method (the learner's function, without a target) must raise an error whose text holds all `words`."""
         op = "method" if target else "call"
-        asked = Call(name, args, kwargs, REFUSED, op=op, target=target)
+        asked = Call(name, args, kwargs, Refusal(tuple(words)), op=op, target=target)
         wanted = f"an error that names {' and '.join(words)}" if words else "an error"
         try:
             answer = self._solution.run(op, target, name, list(args), kwargs)
         except Raised as fault:
             if fault.at_import or fault.kind == "missing" or STUB in fault.trace:
                 raise
-            text = fault.trace.rsplit("\n", 1)[-1]
-            why = None if all(word in text for word in words) else f"the error does not name {' and '.join(words)}"
-            self._add(asked, wanted, fault=fault, why=why, got=text)
+            why = None if asked.want.met_by(fault.trace) else f"the error does not name {' and '.join(words)}"
+            self._add(asked, wanted, fault=fault, why=why, got=last_line(fault.trace))
         except NotAnAnswer as fault:
             self._add(asked, wanted, fault=fault, why="it was not refused")
         else:
@@ -316,6 +324,11 @@ class Script:
 
     def _text(self, *more: Call) -> str:
         return "\n".join(call.text for call in (*self._calls, *more))
+
+
+def last_line(trace: str) -> str:
+    """The error itself: its type and its message."""
+    return trace.rsplit("\n", 1)[-1]
 
 
 def _warned(needed: list[str], texts: Sequence[str]) -> bool:

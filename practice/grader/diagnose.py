@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.checks import NO_WARNING, REFUSED, Call
+from grader.checks import NO_WARNING, Call, Refusal
 from grader.compare import difference, is_tensor
 from grader.faults import Fault, Raised
 from grader.problems import ROOT, Problem, ProblemError
@@ -83,9 +83,10 @@ class Diagnosis:
         to it in the order in which the learner's code got them, since a mistake may be to remember. Where several
         mutants fit, one that is wrong in the function itself comes before one that is wrong in what it calls.
         """
-        tested = calls[0].name
+        tested = "|".join({re.escape(c.name) for c in calls if c.op in ("each", "call")})
+        definition = re.compile(rf"^(?:def|class) (?:{tested})\b", re.M)
         candidates = [m for m in mutants(self._problem.folder).values() if m.verdict != "timeout"]
-        candidates.sort(key=lambda m: f"def {tested}(" not in m.path.read_text(encoding="utf-8"))
+        candidates.sort(key=lambda m: not definition.search(m.path.read_text(encoding="utf-8")))
         deadline = time.monotonic() + (SECONDS_WITH_TORCH if self._problem.torch else SECONDS)
         try:
             for mutant in candidates:
@@ -145,6 +146,8 @@ def _alike(solution: Solution, mutant: Mutant, call: Call) -> bool:
     except Fault as fault:
         if call.fault is None or type(fault) is not type(call.fault):
             return False
+        if isinstance(call.want, Refusal) and call.want.met_by(fault.trace) != (call.why is None):
+            return False  # one of the two says what was wrong, the other does not
         if isinstance(fault, Raised) and mutant.verdict == "error":
             return True  # its mistake is to raise here; with which exception is a matter of style
         return fault.kind == call.fault.kind
@@ -166,7 +169,7 @@ def _alike(solution: Solution, mutant: Mutant, call: Call) -> bool:
 
 
 def _right(answer: object, call: Call) -> bool:
-    return call.want is not REFUSED and difference(answer, call.want, call.tolerance) is None
+    return not isinstance(call.want, Refusal) and difference(answer, call.want, call.tolerance) is None
 
 
 def _numbers(warnings: Iterable[str]) -> set[str]:

@@ -178,12 +178,14 @@ def judge(
     package: str | None = None,
     on_test: Callable[[str], None] | None = None,
     workers: Workers | None = None,
+    diagnoses: int | None = None,
 ) -> Judgement:
     """Judges the bytes of a file.
 
     `asked` names the sandbox layers (None: the best that work). `package` is 'mini_llm' when the file is a module
     of the learner's package, so that its relative imports work. `on_test` hears each test's name as it starts.
     `workers` of the same problem and layers are used and left running; without them they are started and ended here.
+    Of the failing tests the first `diagnoses` get a diagnosis, all of them without a number.
     Raises SandboxError when no worker can be started as asked, JudgeError when the judge itself fails.
     """
     seed = new_seed() if seed is None else seed
@@ -192,7 +194,7 @@ def judge(
         workers = workers or stack.enter_context(Workers(problem, asked))
         session = workers.take(source, shown, package)
         judgement = Judgement(problem, shown, seed, examples, session.sandbox, session.device, only=part)
-        plugin = _Plugin(judgement, session, workers.diagnosis, on_test)
+        plugin = _Plugin(judgement, session, workers.diagnosis, on_test, diagnoses)
         _run_pytest(problem.folder / ("test_examples.py" if examples else "test_hidden.py"), plugin)
     if not judgement.tests:
         raise JudgeError(f"{problem.slug}: no test ran.")
@@ -249,9 +251,15 @@ class _Plugin:
     """Fixtures for the tests, and the record of what they did."""
 
     def __init__(
-        self, judgement: Judgement, session: Session, diagnosis: Diagnosis, on_test: Callable[[str], None] | None
+        self,
+        judgement: Judgement,
+        session: Session,
+        diagnosis: Diagnosis,
+        on_test: Callable[[str], None] | None,
+        diagnoses: int | None,
     ):
         self.judgement, self.session, self.diagnosis, self.on_test = judgement, session, diagnosis, on_test
+        self.diagnoses = diagnoses  # how many failing tests get one; None: all
         self.trouble, self.stopped = "", False
         self._results: dict[str, Result] = {}
 
@@ -270,7 +278,9 @@ class _Plugin:
     @pytest.fixture(name="check")
     def check_fixture(self, solution):
         seconds = CALLS_OF_A_TEST * self.judgement.problem.limits.call_s
-        return Check(solution, self.diagnosis.of, self.diagnosis.known, seconds)
+        failed = sum(t.outcome not in ("passed", "not run") for t in self.judgement.tests)
+        wanted = self.diagnoses is None or failed < self.diagnoses
+        return Check(solution, self.diagnosis.of if wanted else lambda calls: "", self.diagnosis.known, seconds)
 
     def pytest_collection_modifyitems(self, items):
         problem, only = self.judgement.problem, self.judgement.only

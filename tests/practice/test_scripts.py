@@ -144,3 +144,20 @@ def test_the_worker_says_what_a_child_holds(problem):
         running.keep(child, channel, out)
         running.give_up_kept()
         assert not os.path.exists(f"/proc/{child['pid']}/statm") or "bubblewrap" in running.sandbox
+
+
+def test_an_error_without_the_words_is_not_taken_for_one_with_them(see):
+    """A mutant that refuses rightly is not what a learner did whose error says nothing."""
+    names_nothing = changed("return self.step(x)").replace(
+        "self.graph = capture(step, *self.buffers)", "self.step = step"
+    )
+    result = see(names_nothing.replace("{list(self.buffers[0].shape)}", "").replace("{list(x.shape)}", ""))
+    assert result.tests[2].why == "the error does not name 4"
+    assert result.tests[2].diagnosis == ""
+
+
+def test_only_as_many_failures_are_diagnosed_as_asked(problem, workers):
+    for wanted in (0, 1, None):
+        result = judge(problem, toy.mutant("runs_eagerly").encode(), "mine.py", workers=workers, diagnoses=wanted)
+        named = [bool(t.diagnosis) for t in result.tests if t.outcome != "passed"]
+        assert named == [wanted is None or i < wanted for i in range(2)]
