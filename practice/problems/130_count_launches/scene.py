@@ -1,0 +1,82 @@
+"""Steps to count: a few operators in a row, or a tiny model with its cache. What the learner's code is given."""
+
+import torch
+import torch.nn.functional as F
+
+from mini_llm.cache import KVCache
+from mini_llm.config import Config
+from mini_llm.launches import OperatorCount
+from mini_llm.model import Transformer
+
+CALLS = {  # each is one call of the operator `aten::name`, whatever that calls inside
+    "add": lambda x: x + 1,
+    "mul": lambda x: x * 2,
+    "pow": lambda x: x.pow(2),
+    "mean": lambda x: x.mean(-1),
+    "linear": lambda x: F.linear(x, x),
+    "matmul": lambda x: x @ x,
+    "softmax": lambda x: x.softmax(-1),
+    "silu": lambda x: F.silu(x),
+    "layer_norm": lambda x: F.layer_norm(x, (4,)),
+    "cat": lambda x: torch.cat((x, x)),
+    "repeat_interleave": lambda x: x.repeat_interleave(2, dim=0),
+    "view": lambda x: x.view(-1),
+    "transpose": lambda x: x.transpose(0, 1),
+    "reshape": lambda x: x.reshape(2, 8),
+    "to": lambda x: x.to(torch.float64),
+}
+
+
+class Step:
+    """Calls the operators `names` on x [4, 4], then `also`; with gradients, one more."""
+
+    def __init__(self, names):
+        self.names, self.runs = names, 0
+
+    def __call__(self, x, also=()):
+        self.runs += 1
+        for name in [*self.names, *also, *(["mul"] if torch.is_grad_enabled() else [])]:
+            CALLS[name](x)
+
+
+class FailingStep:
+    def __init__(self, names, message):
+        self.step, self.message = Step(names), message
+
+    def __call__(self, x):
+        self.step(x)
+        raise ValueError(self.message)
+
+
+def step(solution, names):
+    return Step(names)
+
+
+def failing_step(solution, names, message):
+    return FailingStep(names, message)
+
+
+def runs(solution, step):
+    return step.runs
+
+
+def model(solution, layers, qk_norm):
+    return Transformer.random(Config(17, 12, 8, layers, 2, 1, qk_norm=qk_norm))
+
+
+def filled_cache(solution, model, ids):
+    """The cache after a prefill of ids [1, T], with the model moved to where they are."""
+    cache = KVCache(model.cfg.num_hidden_layers)
+    with torch.no_grad():
+        model.to(ids.device)(ids, cache)
+    return cache
+
+
+def tokens_in(solution, cache):
+    return cache.length
+
+
+def histogram(solution, count):
+    if type(count).__name__ != OperatorCount.__name__:
+        raise TypeError(f"count_operators must return an OperatorCount, not {type(count).__name__}")
+    return dict(count.histogram)
