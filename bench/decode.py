@@ -123,7 +123,7 @@ class Ladder:
 
             def step():
                 with forward_context(executor.kv, executor.backend, inputs):
-                    return executor.step.head(pieces.replay(inputs)[inputs.logits_indices])
+                    return executor.step.head(pieces.replay()[executor.step.result][inputs.logits_indices])
 
             return Rung(torch.no_grad()(step), run, sum(not piece.splits for piece in executor.step.pieces))
         runner = executor.full[True]

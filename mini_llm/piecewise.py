@@ -70,40 +70,80 @@ class Piece:
     last_uses: tuple[str, ...] = ()  # values made by earlier pieces that no later piece needs
 
 
+def piece_numbers(calls: Sequence[tuple], op) -> list[int]:
+    """The piece that each call of a step belongs to: pieces are counted from 0, in order, and none is empty.
+
+    `calls` are (name of the result, operator, names of the values it reads), in the order in which they run. Each
+    call of the operator `op` is a piece of its own; what lies between two of them is one piece.
+    """
+    numbers, number, full = [], -1, True
+    for _, operator, _ in calls:
+        if full or operator == op:
+            number += 1
+        numbers.append(number)
+        full = operator == op
+    return numbers
+
+
+def crossing_values(
+    calls: Sequence[tuple], numbers: Sequence[int], results: Sequence[str]
+) -> list[tuple[list[str], list[str]]]:
+    """What goes into each piece and comes out of it: a pair (inputs, outputs) of names for each piece.
+
+    `calls` and `numbers` are those of `piece_numbers`; `results` are the names of what the step returns. Inputs are
+    the values that a piece reads and does not make, in the order of first use. Outputs are those it makes that
+    another piece reads or the step returns, in the order in which they are made. Each name stands there once.
+    """
+    home = {name: number for (name, _, _), number in zip(calls, numbers, strict=True)}
+    inputs: list[dict] = [{} for _ in set(numbers)]
+    needed = set(results)
+    for (_, _, reads), number in zip(calls, numbers, strict=True):
+        from_outside = [name for name in reads if home.get(name) != number]
+        inputs[number] |= dict.fromkeys(from_outside)
+        needed.update(from_outside)
+    outputs: list[list] = [[] for _ in inputs]
+    for name, number in home.items():
+        if name in needed:
+            outputs[number].append(name)
+    return [(list(names), made) for names, made in zip(inputs, outputs, strict=True)]
+
+
+def last_uses(crossing: Sequence[tuple], results: Sequence[str]) -> list[list[str]]:
+    """For each piece, those of its inputs whose memory is free after it, in the order of its inputs.
+
+    `crossing` and `results` are those of `crossing_values`. Free is what a piece made, no later piece reads, and the
+    step does not return. What was there before the first piece, such as weights, belongs to others and stays.
+    """
+    made, needed_later, free = {name for _, outputs in crossing for name in outputs}, set(results), []
+    for inputs, _ in reversed(crossing):
+        free.append([name for name in inputs if name in made - needed_later])
+        needed_later |= set(inputs)
+    return free[::-1]
+
+
 def split_at(graph_module: GraphModule, op) -> list[Piece]:
     """Cut the graph at every call of `op`: pieces that, run in order, do what the whole does.
 
-    Each call of `op` is a piece of its own, with `splits` set; what lies between two calls is one piece.
+    Each call of `op` is a piece of its own, with `splits` set; what lies between two calls is one piece. Each value
+    that crosses is a tensor.
     """
-    stretches: list[list[Node]] = [[]]
-    for node in graph_module.graph.nodes:
-        if node.target is op:
-            stretches += [[node], []]
-        elif node.op.startswith("call_") and not _is_size(node):
-            stretches[-1].append(node)
-    pieces = [_piece(graph_module, stretch, op) for stretch in stretches if stretch]
-
-    made, needed_later = {name for piece in pieces for name in piece.outputs}, set(_results(graph_module))
-    for i, piece in reversed(list(enumerate(pieces))):
-        names = dict.fromkeys(piece.inputs + piece.outputs)
-        pieces[i] = replace(piece, last_uses=tuple(n for n in names if n in made and n not in needed_later))
-        needed_later |= set(piece.inputs)
+    nodes = {node.name: node for node in graph_module.graph.nodes}
+    run = [node for node in nodes.values() if node.op.startswith("call_")]
+    calls = [(node.name, node.target, [read.name for read in node.all_input_nodes]) for node in run]
+    numbers, results = piece_numbers(calls, op), _results(graph_module)
+    crossing = crossing_values(calls, numbers, results)
+    pieces = []
+    for number, ((inputs, outputs), free) in enumerate(zip(crossing, last_uses(crossing, results), strict=True)):
+        inside = [node for node, at in zip(run, numbers, strict=True) if at == number]
+        module = _module_of(graph_module, inside, [nodes[name] for name in inputs], outputs)
+        splits = inside[0].target == op
+        pieces.append(Piece(module, module, tuple(inputs), tuple(outputs), splits, tuple(free)))
     return pieces
 
 
-def _piece(graph_module: GraphModule, nodes: list[Node], op) -> Piece:
-    """The graph of some nodes that stand in a row, as a module of its own."""
-
-    def from_outside():
-        return list(dict.fromkeys(n for node in nodes for n in node.all_input_nodes if n not in nodes))
-
-    # Sizes are no values to hand on: whoever needs one asks for it again, and takes in a tensor that has it.
-    while sizes := [node for node in from_outside() if _is_size(node)]:
-        nodes = sizes + nodes
-    inputs = from_outside()
-    outputs = [node for node in nodes if not _is_size(node) and any(user not in nodes for user in node.users)]
-
-    # Nodes get new names, counted from the start of the piece, so that equal pieces have equal code.
+def _module_of(graph_module: GraphModule, nodes: list[Node], inputs: list[Node], outputs: list[str]) -> GraphModule:
+    """Nodes that stand in a row, as a module of its own."""
+    # They get new names, counted from the start of the piece, so that equal pieces have equal code.
     graph, new = Graph(), {}
     for i, node in enumerate(inputs):
         new[node] = graph.placeholder(f"arg{i}")
@@ -112,15 +152,8 @@ def _piece(graph_module: GraphModule, nodes: list[Node], op) -> Piece:
         new[node] = graph.create_node(node.op, node.target, args, kwargs)
     for node, copy in new.items():
         copy.meta = dict(node.meta)
-    graph.output(tuple(new[node] for node in outputs))
-    module = GraphModule(graph_module, graph)
-    names = [tuple(node.name for node in side) for side in (inputs, outputs)]
-    return Piece(module, module, *names, splits=nodes[-1].target is op)
-
-
-def _is_size(node: Node) -> bool:
-    """Whether the node computes a number, such as the number of tokens, and no tensor."""
-    return node.op == "call_function" and isinstance(node.meta.get("val"), (int, torch.SymInt))
+    graph.output(tuple(new[node] for node in nodes if node.name in outputs))
+    return GraphModule(graph_module, graph)
 
 
 def _results(graph_module: GraphModule) -> list[str]:
@@ -129,6 +162,20 @@ def _results(graph_module: GraphModule) -> list[str]:
 
 
 # --- run the pieces -------------------------------------------------------------------------------
+
+
+def run_pieces(pieces: Sequence[Piece], values: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Run the pieces one after another: the values that are there at the start, by name -> those at the end.
+
+    `values` itself stays as it is. What a piece makes is let go after its last use (`Piece.last_uses`).
+    """
+    values = dict(values)
+    for piece in pieces:
+        outputs = piece.run(*(values[name] for name in piece.inputs))
+        values.update(zip(piece.outputs, outputs, strict=True))
+        for name in piece.last_uses:
+            del values[name]
+    return values
 
 
 class SplitStep:
@@ -169,12 +216,7 @@ class SplitStep:
         return self.weights | self.cache | {name: getattr(inputs, name) for name in given}
 
     def __call__(self, inputs: StepInputs) -> torch.Tensor:
-        values = self.start(inputs)
-        for piece in self.pieces:
-            outputs = piece.run(*(values[name] for name in piece.inputs))
-            values.update(zip(piece.outputs, outputs, strict=True))
-            for name in piece.last_uses:
-                del values[name]
+        values = run_pieces(self.pieces, self.start(inputs))
         return self.head(values[self.result][inputs.logits_indices])
 
 
@@ -186,6 +228,65 @@ def _attend_as_traced(q, k, v, layer: int) -> torch.Tensor:
 def split_step(model) -> SplitStep:
     """The step of `model` in pieces, none of them compiled."""
     return SplitStep(trace_step(model), lambda hidden: logits(model, hidden))
+
+
+class CapturedPieces:
+    """Pieces behind graphs, for tensors of one size: `replay()` does again what `run_pieces(pieces, values)` does.
+
+    Graphs read the tensors in `values` where they lie, and each reads what the one before wrote: nothing is copied.
+    A piece with `splits` is not captured, not even run, until the first replay. It then runs anew each time, on what
+    the graph before wrote, and its result, of the shape and dtype of its first input, is copied to where the next
+    graph reads it. `attended` holds such places by name, for at least as many rows: it is shared by all sizes, and
+    filled here where a name is missing. `pool` is shared with graphs captured before; `.pool` is the one in use.
+    """
+
+    def __init__(
+        self,
+        pieces: Sequence[Piece],
+        values: dict[str, torch.Tensor],
+        pool=None,
+        warmup: int = 1,
+        attended: dict[str, torch.Tensor] | None = None,
+    ):
+        self.pool, self.calls = pool, []
+        attended, given, values = {} if attended is None else attended, values, dict(values)
+        for piece in pieces:
+            arguments = [values[name] for name in piece.inputs]
+            if piece.splits:
+                (name,), like = piece.outputs, arguments[0]
+                if name not in attended:
+                    attended[name] = torch.zeros_like(like)
+                outputs = (attended[name][: len(like)],)
+                self.calls.append(_AttentionCall(piece.run, [address_of(a) for a in arguments], outputs[0]))
+            else:
+                graph = capture(piece.run, *arguments, warmup=warmup, pool=self.pool)
+                self.pool, outputs = graph.pool, graph.output
+                graph.inputs = graph.output = None  # or every size would keep memory of its own
+                self.calls.append(graph.replay)
+            values.update(zip(piece.outputs, outputs, strict=True))
+            # Memory that no later piece needs serves the next piece, and at the end all of it the next size.
+            for name in piece.last_uses:
+                del values[name]
+            del arguments, outputs
+        self.values = {name: value if name in given else address_of(value) for name, value in values.items()}
+
+    def replay(self) -> dict[str, torch.Tensor]:
+        """The values at the end. Those that pieces made are overwritten by the next replay in this pool."""
+        for call in self.calls:
+            call()
+        return dict(self.values)
+
+
+@dataclass(frozen=True)
+class _AttentionCall:
+    """Attention between two graphs: it runs anew each time, and leaves its result where the next one reads it."""
+
+    run: Callable[..., tuple]
+    arguments: list
+    result: torch.Tensor
+
+    def __call__(self) -> None:
+        self.result.copy_(self.run(*self.arguments)[0])
 
 
 class PiecewiseRunner:
@@ -210,7 +311,8 @@ class PiecewiseRunner:
         for size in self.sizes:
             buffers.view(size)  # an error now, not at the first large batch
         self.captured: dict[int, CapturedPieces] = {}
-        self.attended: list[torch.Tensor] = []  # what each attention call gave, for the largest size
+        self.attended: dict[str, torch.Tensor] = {}  # where attention leaves its results, for the largest size
+        self._addresses: dict[int, list[int]] = {}
 
     @torch.no_grad()
     def capture(self, warmup: int = 1, progress: bool = False) -> None:
@@ -220,10 +322,14 @@ class PiecewiseRunner:
         """
         start, captured = time.perf_counter(), {}
         for size in with_progress(list(reversed(self.sizes)), self.buffers.device, progress):
-            captured[size] = self._capture_size(size, warmup)
+            inputs = self.buffers.view(size)
+            fill_with_padding(inputs)  # or warming up a piece that writes to the cache would spoil it
+            pieces, values = self.step.pieces, self.step.start(inputs)
+            captured[size] = CapturedPieces(pieces, values, self.pool, warmup, self.attended)
+            self.pool, self._addresses[size] = captured[size].pool, addresses(inputs)
         self.captured = captured
-        pieces = sum(not piece.splits for piece in self.step.pieces)
-        log_capture(f"{pieces} pieces", self, time.perf_counter() - start)
+        graphs = sum(not piece.splits for piece in self.step.pieces)
+        log_capture(f"{graphs} pieces", self, time.perf_counter() - start)
 
     def size_for(self, batch: BatchInput) -> int | None:
         """The captured size that `batch` runs at; None when it is above all of them."""
@@ -242,69 +348,10 @@ class PiecewiseRunner:
         with forward_context(self.kv, self.backend, inputs):
             if size is None:
                 return self.step(inputs)
-            return self.step.head(self.captured[size].replay(inputs)[inputs.logits_indices])
-
-    def _capture_size(self, size: int, warmup: int) -> "CapturedPieces":
-        """Capture piece after piece. Each reads what the one before wrote, where it wrote it: nothing is copied.
-
-        A value is dropped once no later piece needs it, so its memory serves the next piece, and after the
-        last piece all of it serves the next size. Replays find it by its address alone.
-        """
-        inputs = self.buffers.view(size)
-        fill_with_padding(inputs)  # or warming up a piece that writes to the cache would spoil it
-        values, calls, attended = self.step.start(inputs), [], iter(self.attended)
-        for piece in self.step.pieces:
-            arguments = [values[name] for name in piece.inputs]
-            if piece.splits:
-                outputs = (self._attended(attended, like=arguments[0]),)
-                calls.append(AttentionCall(piece.run, [address_of(a) for a in arguments], outputs[0]))
-            else:
-                graph = capture(piece.run, *arguments, warmup=warmup, pool=self.pool)
-                self.pool, outputs = graph.pool, graph.output
-                graph.inputs = graph.output = None  # or every size would keep memory of its own
-                calls.append(graph.replay)
-            values.update(zip(piece.outputs, outputs, strict=True))
-            for name in piece.last_uses:
-                del values[name]
-            del arguments, outputs
-        return CapturedPieces(calls, address_of(values[self.step.result]), addresses(inputs))
-
-    def _attended(self, made_before, like: torch.Tensor) -> torch.Tensor:
-        """Where the next attention call leaves its result, of the shape of its first argument."""
-        buffer = next(made_before, None)
-        if buffer is None:
-            buffer = torch.zeros_like(like)
-            self.attended.append(buffer)
-        return buffer[: len(like)]
-
-
-@dataclass(frozen=True)
-class AttentionCall:
-    """Attention between two pieces: it runs anew each time, and leaves its result where the next piece reads it."""
-
-    run: Callable[..., tuple]
-    arguments: list
-    result: torch.Tensor
-
-    def __call__(self) -> None:
-        self.result.copy_(self.run(*self.arguments)[0])
-
-
-@dataclass(frozen=True)
-class CapturedPieces:
-    """The step at one size: replays and attention calls in turn, and where the last one leaves hidden states."""
-
-    calls: list[Callable[[], object]]
-    hidden: torch.Tensor
-    addresses: list[int]
-
-    def replay(self, inputs: StepInputs) -> torch.Tensor:
-        """Hidden states [size, hidden], which the next replay overwrites. `inputs` are padded to the size."""
-        if addresses(inputs) != self.addresses:
-            raise RuntimeError("the step's buffers have moved since the capture: the graphs read the old memory")
-        for call in self.calls:
-            call()
-        return self.hidden
+            if addresses(inputs) != self._addresses[size]:
+                raise RuntimeError("the step's buffers have moved since the capture: the graphs read the old memory")
+            hidden = self.captured[size].replay()[self.step.result]
+            return self.step.head(hidden[inputs.logits_indices])
 
 
 def address_of(value):

@@ -36,4 +36,4 @@ def _attention(attn, x, cos, sin, attention: Callable):
     k = attn.k_norm(attn.k_proj(x).view(-1, attn.nkv, attn.hd))
     v = attn.v_proj(x).view(-1, attn.nkv, attn.hd)
     out = attention(apply_rope(q, cos, sin), apply_rope(k, cos, sin), v, attn.layer)
-    return attn.o_proj(out.flatten(1))
+    return attn.o_proj(out.reshape(-1, attn.nh * attn.hd))  # flatten would ask for the number of rows
