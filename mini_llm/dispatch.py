@@ -9,6 +9,7 @@ one difference: whatever is taken away from what was asked for is logged, with t
 """
 
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
@@ -63,6 +64,26 @@ class AttentionCGSupport(IntEnum):
     UNIFORM_SINGLE_TOKEN_DECODE = 1
     UNIFORM_BATCH = 2  # every request has the same number of tokens
     ALWAYS = 3
+
+
+def read_log(text: str) -> tuple[str | None, str | None, list[str]]:
+    """What a start-up log says will run: (mode of decode batches, mode of mixed batches, reasons).
+
+    The modes are names such as "FULL", both None when an ERROR line ended the start-up. The reasons, in the
+    order of the log, are why it is not the mode that was asked for: the text behind each "becomes ...: ", and
+    that of the ERROR line. A line is `time LEVEL logger: message`; most say nothing about the mode.
+    """
+    name, reasons = CUDAGraphMode.NONE.name, []
+    for level, message in re.findall(r"^\S+ (\w+) \S+: (.*)$", text, re.MULTILINE):
+        if asked := re.fullmatch(r"cudagraph_mode (\w+) is asked for", message):
+            name = asked[1]
+        elif change := re.fullmatch(r"cudagraph_mode \w+ becomes (\w+): (.*)", message):
+            name = change[1]
+            reasons.append(change[2])
+        elif level == "ERROR":
+            return None, None, [*reasons, message]
+    mode = CUDAGraphMode[name]
+    return mode.decode_mode().name, mode.mixed_mode().name, reasons
 
 
 def resolve_cudagraph_mode(

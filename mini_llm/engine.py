@@ -280,6 +280,9 @@ def _decide(config: EngineConfig, device: torch.device):
         query_len=config.query_len,
     )
     backend = attention_backend(config.attention, device)
+    logger.info("cudagraph_mode %s is asked for", optimization.cudagraph_mode.name)
+    facts = "attention captures %s, query_len %d, compiled in pieces: yes, split at attention: yes"
+    logger.info(facts, backend.support.name, config.query_len)
     # A step can be split whether it is compiled or not, so PIECEWISE needs no compiler here.
     mode = resolve_cudagraph_mode(optimization.cudagraph_mode, backend.support, query_len=config.query_len)
     dispatcher = CudagraphDispatcher(mode, optimization.capture_sizes, config.max_num_seqs, config.query_len)

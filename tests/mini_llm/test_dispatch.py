@@ -15,6 +15,7 @@ from mini_llm.dispatch import (
     CudagraphDispatcher,
     CUDAGraphMode,
     OptimizationLevel,
+    read_log,
     resolve_cudagraph_mode,
     resolve_optimization,
 )
@@ -296,6 +297,31 @@ def test_capture_goes_from_pieces_to_full_graphs_and_from_large_to_small():
     assert [key.num_tokens for _, key in order[:51]] == LADDER[::-1]
     assert [key.num_tokens for _, key in order[51:]] == [size for size in LADDER[::-1] if size <= 256]
     assert CudagraphDispatcher(NONE, LADDER, 256).capture_order() == []
+
+
+# --- start-up logs --------------------------------------------------------------------------------
+
+
+def as_text(log):
+    return "\n".join(f"10:21:07 {r.levelname} {r.name}: {r.getMessage()}" for r in log.records)
+
+
+def test_what_an_engine_logs_can_be_read(log):
+    from mini_llm.engine import LLM
+
+    LLM.plan("cpu", attention="sdpa", cudagraph_mode="FULL")
+    decode, mixed, reasons = read_log(as_text(log))
+    assert (decode, mixed) == ("FULL", "PIECEWISE") and "UNIFORM_BATCH" in reasons[0]
+    log.clear()
+    LLM.plan("cpu", attention="reference", cudagraph_mode="FULL_DECODE_ONLY", query_len=2)
+    decode, mixed, reasons = read_log(as_text(log))
+    assert (decode, mixed, len(reasons)) == ("PIECEWISE", "PIECEWISE", 1) and "never" in reasons[0]
+
+
+def test_a_log_with_other_text_in_it_can_be_read():
+    lines = ["Traceback (most recent call last):", "", "1 INFO a: cudagraph_mode FULL is asked for", "1 ERROR a: no: b"]
+    assert read_log("\n".join(lines)) == (None, None, ["no: b"])
+    assert read_log("\n".join(lines[:3])) == ("FULL", "FULL", []) and read_log("") == ("NONE", "NONE", [])
 
 
 # --- optimisation levels --------------------------------------------------------------------------

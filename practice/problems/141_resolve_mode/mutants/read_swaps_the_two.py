@@ -1,0 +1,15 @@
+# verdict: wrong answer
+# diagnosis: decode batches and mixed batches are the wrong way round
+def read_log(text):
+    name, reasons = "NONE", []
+    for line in text.splitlines():
+        _, level, _, message = line.split(" ", 3)
+        if asked := re.match(r"cudagraph_mode (\w+) is asked for$", message):
+            name = asked[1]
+        elif change := re.match(r"cudagraph_mode \w+ becomes (\w+): (.*)", message):
+            name = change[1]
+            reasons.append(change[2])
+        elif level == "ERROR":
+            return None, None, [*reasons, message]
+    mode = CUDAGraphMode[name]
+    return mode.mixed_mode().name, mode.decode_mode().name, reasons

@@ -1,0 +1,92 @@
+"""The rule on pairs (decode, mixed) of F, P and N, where the reference works on modes. In the judge's process only."""
+
+from __future__ import annotations
+
+import re
+
+PAIRS = {
+    "NONE": "NN",
+    "PIECEWISE": "PP",
+    "FULL": "FF",
+    "FULL_DECODE_ONLY": "FN",
+    "FULL_AND_PIECEWISE": "FP",
+}
+NAMES = {pair: name for name, pair in PAIRS.items()}
+WORDS = {"F": "FULL", "P": "PIECEWISE", "N": "NONE"}
+SUPPORT = ("NEVER", "UNIFORM_SINGLE_TOKEN_DECODE", "UNIFORM_BATCH", "ALWAYS")
+
+
+def steps(mode, support, query_len=1, piecewise_compiled=True, attention_splits=True):
+    """[(pair after a rule, the word its reason must hold)] for each rule that changes something; None: refused."""
+    pair, level, found = PAIRS[mode], SUPPORT.index(support), []
+    plain = "PP" if piecewise_compiled else "NN"
+    if pair[1] == "F" and level == 0:
+        return None
+    if pair[1] == "F" and level < 3:
+        pair = "FP" if attention_splits else "FN"
+        found.append((pair, support))
+    if pair[0] == "F" and level == 0:
+        pair = plain
+        found.append((pair, "never"))
+    elif pair[0] == "F" and query_len > 1 and level == 1:
+        pair = plain
+        found.append((pair, str(query_len)))
+    if "P" in pair and not piecewise_compiled:
+        found.append((pair.replace("P", "N"), "compiled"))
+    return found
+
+
+def resolve(mode, support, **settings):
+    found = steps(mode, support, **settings)
+    return "ValueError" if found is None else NAMES[found[-1][0]] if found else mode
+
+
+def warnings_of(mode, support, **settings):
+    lines, old = [], mode
+    for pair, word in steps(mode, support, **settings):
+        lines.append(f"cudagraph_mode {old} becomes {NAMES[pair]}: ... {word} ...")
+        old = NAMES[pair]
+    return lines
+
+
+def wrong_warnings(lines, mode, support, **settings):
+    """Whether the log tells how the mode became what it is, each step with its reason."""
+    if type(lines) is not list or not all(type(line) is str for line in lines):
+        return "no log came back"
+    found = steps(mode, support, **settings)
+    if not found:
+        return f"nothing is taken away here, and {len(lines)} warnings were logged" if lines else None
+    if not lines:
+        return f"{mode} became {NAMES[found[-1][0]]} and nothing was logged"
+    at, reasons = mode, ""
+    for line in lines:
+        head, colon, reason = line.partition(": ")
+        words = head.split(" ")
+        if len(words) != 4 or words[0] != "cudagraph_mode" or words[2] != "becomes" or not colon:
+            return "a warning is not of the form 'cudagraph_mode OLD becomes NEW: reason'"
+        if words[1] != at:
+            return f"a warning says that {words[1]} changed; the mode was {at} at that point"
+        at, reasons = words[3], f"{reasons} {reason}"
+    if at != NAMES[found[-1][0]]:
+        return f"the last warning ends with {at}; what runs is {NAMES[found[-1][0]]}"
+    for _, word in found:
+        if not re.search(rf"(?<!\w){word}(?!\w)", reasons, re.IGNORECASE):
+            return f"no reason holds the word {word}"
+    return None
+
+
+def read_log(text):
+    mode, reasons = "NONE", []
+    for line in text.split("\n"):
+        words = line.split(" ")
+        if words[1] == "ERROR":
+            return None, None, [*reasons, line.split(": ", 1)[1]]
+        if words[3] != "cudagraph_mode":
+            continue
+        if words[5:8] == ["is", "asked", "for"]:
+            mode = words[4]
+        elif words[5] == "becomes" and words[6][-1] == ":":
+            mode = words[6][:-1]
+            reasons.append(" ".join(words[7:]))
+    decode, mixed = PAIRS[mode]
+    return WORDS[decode], WORDS[mixed], reasons
