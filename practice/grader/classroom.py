@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from grader import problems
-from grader.cli import MOST_BYTES
 from grader.problems import Problem
 from grader.report import printable
+from grader.usage import MOST_BYTES
 
 SKIPPED = {"__pycache__", "__MACOSX", "venv", "site-packages", "node_modules"}  # hidden folders too
 BACKUP = re.compile(r"~$|^#.*#$|\.(bak|old|orig|new|rej|swp|tmp)(\.py)?$|-checkpoint\.py$", re.I)

@@ -2,38 +2,90 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 
-from grader import layers
+from grader import layers, workspace
 from grader.problems import ROOT, load_all
 from grader.session import Session
+from grader.usage import ACCEPTED, NOT_ACCEPTED, Parser, one_line, spelled
+
+ASKED = (("bubblewrap",), ("landlock", "seccomp"), ("landlock",), ("process",))
 
 
-def report(console) -> bool:
-    """Prints one line for each layer, tried for real; True when a strong one works."""
-    print_line = console.print
-    print_line(f"Python {sys.version.split()[0]} at {os.path.relpath(sys.executable, ROOT)}")
+def doctor(argv: list[str], prog: str) -> int:
+    parser = Parser(
+        prog,
+        "doctor",
+        "Tries every layer of the sandbox for real and says which ones work here, and what is missing. Exit status 0 "
+        "when a strong one works, else 1.",
+    )
+    parser.takes_json()
+    args = parser.parse_args(argv)
+    found = examine()
+    if args.json:
+        print(json.dumps(found))
+    else:
+        _print(found, prog)
+    return ACCEPTED if found["strong"] else NOT_ACCEPTED
+
+
+def examine() -> dict:
+    """What works: {"python", "workspace", "layers": [{"name", "works", "why"}], "sandbox", "strong"}."""
     problem = next(iter(load_all().values()))
-    strong = False
-    for asked in (("bubblewrap",), ("landlock", "seccomp"), ("landlock",), ("process",)):
-        name = " + ".join(asked) if asked != ("process",) else "process alone"
+    rows = []
+    for asked in ASKED:
+        why = ""
         try:
             with Session(problem, b"", "nothing", asked=asked):
-                print_line(f"  {name:20} works")
-                strong = strong or layers.strong(asked)
+                pass
         except layers.SandboxError as e:
-            print_line(f"  {name:20} no: {str(e).removeprefix('--sandbox asks for ' + asked[0] + ', but ')}")
-    with Session(problem, b"", "nothing") as session:
-        print_line(f"A judgement here runs under: {' + '.join(session.sandbox)}")
-    if not strong:
-        print_line(
-            "No strong layer works: the learner's code can read the disk. Your own code may be judged like "
-            "this; a class may not."
+            why = str(e).removeprefix(f"--sandbox asks for {asked[0]}, but ")
+        name = " + ".join(asked) if asked != ("process",) else "process alone"
+        rows.append({"name": name, "works": not why, "why": why, "strong": layers.strong(asked)})
+    try:
+        with Session(problem, b"", "nothing") as session:
+            sandbox = session.sandbox
+    except layers.SandboxError:
+        sandbox = []
+    return {
+        "python": sys.version.split()[0],
+        "executable": sys.executable,
+        "workspace": str(workspace.path()),
+        "workspace_exists": workspace.path().is_dir(),
+        "layers": rows,
+        "sandbox": sandbox,
+        "strong": any(r["works"] and r["strong"] for r in rows),
+    }
+
+
+def _print(found: dict, prog: str) -> None:
+    from rich.table import Table
+
+    from grader.terminal import Text, console
+
+    out = console()
+    out.print(f"Python {found['python']} at {os.path.relpath(found['executable'], ROOT)}", soft_wrap=True)
+    there = "" if found["workspace_exists"] else " (not made yet: `make learn` or `judge.py start 133` makes it)"
+    where = one_line(workspace.shown(workspace.path()))
+    out.print(f"Workspace: {where}{spelled(there, prog)}", soft_wrap=True)
+    table = Table.grid(padding=(0, 2))
+    for row in found["layers"]:
+        table.add_row(f"  {row['name']}", Text("works" if row["works"] else f"no: {row['why']}"))
+    out.print(table)
+    if found["sandbox"]:
+        out.print(f"A judgement here runs under: {' + '.join(found['sandbox'])}")
+    else:
+        out.print("No judgement can run here: not even a plain process starts.")
+    if found["strong"]:
+        return
+    out.print(
+        "No strong layer works: the learner's code can read the disk. Your own code may be judged like "
+        "this; a class may not."
+    )
+    if sys.platform == "linux":
+        out.print(
+            "Installing bubblewrap brings one. Ubuntu 24.04 allows it only with an AppArmor profile for bwrap "
+            "(package apparmor-profiles), because it forbids user namespaces otherwise."
         )
-        if sys.platform == "linux":
-            print_line(
-                "Installing bubblewrap brings one. Ubuntu 24.04 allows it only with an AppArmor profile for bwrap "
-                "(package apparmor-profiles), because it forbids user namespaces otherwise."
-            )
-    return strong

@@ -17,10 +17,10 @@ from rich.text import Text
 
 from grader import batch, problems
 from grader.classroom import Classroom, NoClass, Submission, name_of, read_class
-from grader.cli import ACCEPTED, JUDGE_FAILED, NOT_ACCEPTED, STOPPED, UsageError, _Parser
 from grader.gradebook import MISSING, NOT_JUDGED, OWN, Gradebook, NoResults, number, total, worth
 from grader.problems import Problem
 from grader.report import printable
+from grader.usage import ACCEPTED, JUDGE_FAILED, NOT_ACCEPTED, STOPPED, Parser, UsageError
 
 ALL_JUDGED, SOME_NOT = ACCEPTED, NOT_ACCEPTED
 SHOWN_REMARKS, SHOWN_ALIKE = 20, 8
@@ -28,17 +28,27 @@ SHOWN_REMARKS, SHOWN_ALIKE = 20, 8
 
 def command(argv: list[str], prog: str) -> int:
     """Grades a class. 0: all judged; 1: some not; 2: wrong usage; 3: no strong sandbox; 130: stopped."""
-    parser = _Parser(prog=prog, add_help=False)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--problems")
-    parser.add_argument("--seed", type=int)
-    parser.add_argument("--jobs", type=int)
-    parser.add_argument("--out", type=Path, default=Path("results"))
+    parser = Parser(
+        prog,
+        "grade",
+        "For instructors: judges all files of a class in DIR, many at once, with one seed (course/INSTRUCTORS.md).",
+    )
+    parser.add_argument("folder", type=Path, metavar="DIR", help="where the files are")
+    parser.add_argument("--problems", metavar="A,B", help="only these; otherwise all that anything was handed in for")
+    parser.add_argument("--seed", type=int, metavar="S", help="the same inputs again")
+    parser.add_argument("--jobs", type=int, metavar="N", help="so many at once, instead of one for each core")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("results"),
+        metavar="DIR",
+        help="where the results go (results/); a run that was stopped goes on there",
+    )
     again = parser.add_mutually_exclusive_group()
-    again.add_argument("--resume", action="store_true")  # what happens anyway
-    again.add_argument("--again", action="store_true")
-    parser.add_argument("--scheduler")
-    parser.add_argument("--json", action="store_true")
+    again.add_argument("--resume", action="store_true", help="go on with a run that was stopped, as happens anyway")
+    again.add_argument("--again", action="store_true", help="judge anew what was judged before")
+    parser.add_argument("--scheduler", metavar="URL", help="on the workers of a Dask cluster")
+    parser.takes_json()
     args = parser.parse_args(argv)
     if args.jobs is not None and args.jobs < 1:
         raise UsageError("--jobs takes a number from 1")
@@ -261,8 +271,9 @@ class _Progress:
 
 def release(argv: list[str], prog: str) -> int:
     """What students get, made by nbgrader: `make release` by another name."""
-    parser = _Parser(prog=prog, add_help=False)
-    parser.add_argument("out", nargs="?", type=Path)
+    about = "For instructors: what students get, made by nbgrader; `make release` does the same."
+    parser = Parser(prog, "release", about)
+    parser.add_argument("out", nargs="?", type=Path, metavar="OUT", help="the folder to put it in")
     args = parser.parse_args(argv)
     sys.path.insert(0, str(problems.ROOT / "course"))
     try:

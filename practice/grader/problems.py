@@ -2,7 +2,8 @@
 
 The front matter (YAML between two `---` lines) states once what everything else is built from: the stubs in
 the workspace (`grows`), the score (`parts`), the limits of the worker (`limits`). The body holds the sections
-`## Statement`, `## 题目`, `## Hints` (with `### Hint 1`, `### Hint 2`, ...) and `## Explanation`.
+`## Statement`, `## 题目`, `## Hints` (with `### Hint 1`, `### Hint 2`, ...) and `## Explanation`; in Chinese too,
+where somebody wrote them, `## 提示` (with `### 提示 1`, ...) and `## 讲解`.
 """
 
 from __future__ import annotations
@@ -80,8 +81,12 @@ class Problem:
 
     @property
     def hints(self) -> list[str]:
-        pieces = re.split(r"^### Hint \d+\s*\n", self.section("Hints"), flags=re.M)
-        return [piece.strip() for piece in pieces[1:]]
+        return _numbered(self.section("Hints"))
+
+    @property
+    def hints_zh(self) -> list[str]:
+        """The hints in Chinese, `### 提示 1` and on under `## 提示`; none when the problem has only English ones."""
+        return _numbered(self.section("提示"))
 
     def part_of(self, test: str) -> str:
         """The part that the test function `test_<part>_<property>` belongs to."""
@@ -92,6 +97,11 @@ class Problem:
                 f"test_ and one of {', '.join(self.parts)}."
             )
         return max(fits, key=len)
+
+
+def _numbered(section: str) -> list[str]:
+    pieces = re.split(r"^### (?:Hint|提示) *\d+\s*\n", section, flags=re.M)
+    return [piece.strip() for piece in pieces[1:]]
 
 
 def _read(path: Path) -> Problem:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
 from rich.padding import Padding
 from rich.table import Table
-from rich.text import Text
 
 from grader.problems import Problem
-from grader.runner import Judgement, Result
+from grader.terminal import Text, markdown
+from grader.usage import one_line
+
+if TYPE_CHECKING:  # the runner imports pytest, and `list` has no use for it
+    from grader.runner import Judgement, Result
 
 MARK = {"passed": ("✓", "green"), "not run": ("·", "dim")}
 SHOWN_FAILURES = 3
-HAN = "\u3000-\u303f\u4e00-\u9fff\uff00-\uffef"
+STATE = {"accepted": ("✓", "green"), "started": ("~", "yellow"), "not started": ("·", "dim")}
+ROOMY = 72  # columns from which a table has its facts beside the titles
 
 
 def printable(text: str, most: int = 4000) -> str:
@@ -27,13 +31,18 @@ def printable(text: str, most: int = 4000) -> str:
     return text
 
 
-def print_judgement(console: Console, judgement: Judgement, how: str) -> None:
-    """The whole report. `how` is the command as it was typed, for the line that says what to do next."""
+def print_judgement(console: Console, judgement: Judgement, how: str, compact: bool = False) -> None:
+    """The whole report. `how` is the command as it was typed, for the line that says what to do next.
+
+    `compact` is for a report that comes again at every save: the first failure only, and no next steps.
+    """
     problem = judgement.problem
-    console.print(Text.assemble((f"{problem.id} {problem.title}", "bold"), f"  {problem.title_zh}"))
-    console.print(Text(f"{judgement.shown} · seed {judgement.seed} · {' + '.join(judgement.sandbox)}", "dim"))
+    console.print(_title(problem))
+    file = one_line(judgement.shown)
+    about = [file, f"seed {judgement.seed}", *([] if compact else [" + ".join(judgement.sandbox)])]
+    console.print(Text(" · ".join(about), "dim"), soft_wrap=True)  # a path is copied whole
     for note in judgement.notes:
-        console.print(Text(note, "yellow"))
+        console.print(Text(printable(note), "yellow"))
     console.print()
 
     table = Table.grid(padding=(0, 2))
@@ -49,12 +58,13 @@ def print_judgement(console: Console, judgement: Judgement, how: str) -> None:
     console.print(table)
 
     failures = [t for t in judgement.tests if t.outcome not in ("passed", "not run")]
-    for test in _worth_showing([t for t in failures if not t.stub and not t.missing]):
+    shown = list(_worth_showing([t for t in failures if not t.stub and not t.missing]))
+    for test in shown[: 1 if compact else SHOWN_FAILURES]:
         console.print()
         console.print(_failure(test))
     for group, sentence in (
-        ([t.part for t in failures if t.stub], "not written yet (still the stub)"),
-        ([t.part for t in failures if t.missing], f"not defined in {judgement.shown}"),
+        ([one_line(t.trace.rsplit(": ", 1)[-1], 80) for t in failures if t.stub], "not written yet (still the stub)"),
+        ([t.part for t in failures if t.missing], f"not defined in {file}"),
     ):
         if group:
             console.print()
@@ -63,15 +73,20 @@ def print_judgement(console: Console, judgement: Judgement, how: str) -> None:
     colour = "green" if judgement.accepted else "red"
     counts = f"{judgement.passed} of {len(judgement.tests)} tests, {judgement.seconds:.1f} s"
     console.print(Text.assemble((judgement.verdict, f"bold {colour}"), f"  {counts}"))
+    if compact:
+        return
     for line in _next_steps(judgement, how):  # a command stands on a line of its own, to be copied
         console.print(Text(line, "dim"), soft_wrap=True)
+
+
+def _title(problem: Problem) -> Text:
+    return Text.assemble((f"{problem.id} {problem.title}", "bold"), f"  {problem.title_zh}")
 
 
 def _worth_showing(failures: list[Result]) -> Iterable[Result]:
     """The first failure of each part, and each reason once: sixteen times the same import error helps nobody."""
     seen_parts: set[str] = set()
     seen_reasons: set[str] = set()
-    shown = 0
     for test in failures:
         reason = test.why if test.outcome in ("import error", "crashed") else ""
         if test.part in seen_parts or (reason and reason in seen_reasons):
@@ -80,9 +95,7 @@ def _worth_showing(failures: list[Result]) -> Iterable[Result]:
             continue
         seen_parts.add(test.part)
         seen_reasons.add(reason)
-        shown += 1
-        if shown <= SHOWN_FAILURES:
-            yield test
+        yield test
 
 
 def _failure(test: Result) -> Group:
@@ -118,35 +131,63 @@ def _next_steps(judgement: Judgement, how: str) -> list[str]:
     if judgement.accepted:
         return ["The hidden tests decide:", f"  {how.replace(' --examples', '')}"] if judgement.examples else []
     if all(t.stub for t in judgement.tests):
-        where = f"{judgement.shown} or in the notebook of chapter {problem.chapter}"
+        where = f"{one_line(judgement.shown)} or in the notebook of chapter {problem.chapter}"
         return [f"Write the functions in {where}, then judge again. The statement:", f"  {command} show {problem.id}"]
     return ["A hint, and the same inputs again:", f"  {command} hint {problem.id}", f"  {how} --seed {judgement.seed}"]
 
 
 def print_statement(console: Console, problem: Problem, chinese: bool) -> None:
-    from rich.markdown import Markdown  # slow to import, and a judgement has no use for it
-
-    console.print(Text(f"{problem.id} {problem.title}  {problem.title_zh}", "bold"))
+    console.print(_title(problem))
     facts = [f"chapter {problem.chapter}", problem.level, f"about {problem.minutes} minutes"]
     facts += [f"needs {', '.join(problem.needs)}"] if problem.needs else []
     console.print(Text(" · ".join(facts), "dim"))
     console.print()
-    text = problem.section("题目" if chinese else "Statement")
-    # rich drops the dot behind a list's numbers, and reads a line end inside Chinese text as a space
-    text = re.sub(r"^(\d+)\. ", r"- **\1.** ", text, flags=re.M)
-    text = re.sub(rf"(?<=[{HAN}])\n(?=[{HAN}`*])|(?<=[`*])\n(?=[{HAN}])", "", text)
-    console.print(Markdown(text))
+    console.print(markdown(problem.section("题目" if chinese else "Statement")))
 
 
 def print_list(console: Console, rows: list[dict]) -> None:
-    table = Table.grid(padding=(0, 2))
-    chapter = None
+    _print_rows(console, rows, lambda row: f"chapter {row['chapter']}")
+
+
+def print_progress(console: Console, found: dict, command: str) -> None:
+    """`found` is `progress.summary()`, `command` the judge as it is typed here."""
+    heads = {}
+    for chapter in found["chapters"]:
+        name = f"chapter {chapter['chapter']}" + (f": {chapter['name']}" if chapter["name"] else "")
+        heads[chapter["chapter"]] = f"{name}  {_counts(chapter)}"
+    _print_rows(console, [r for c in found["chapters"] for r in c["problems"]], lambda row: heads[row["chapter"]])
+    console.print()
+    console.print(Text.assemble(("all problems", "bold"), f"  {_counts(found['all'])}"))
+    if found["core"]["total"]:
+        console.print(Text.assemble(("core path ★", "bold"), f"  {_counts(found['core'])}"))
+    if found["next"] is None:
+        console.print("Every problem is accepted.")
+    else:
+        console.print("Next:")
+        console.print(f"  {command} start {found['next']}", soft_wrap=True)
+
+
+def _counts(sums: dict) -> str:
+    return f"{sums['accepted']} of {sums['total']} accepted, {sums['minutes_accepted']} of {sums['minutes']} minutes"
+
+
+def _print_rows(console: Console, rows: list[dict], head) -> None:
+    """A table of problems, a line above each chapter; the narrower the terminal, the more stands under a title."""
+    roomy, chapter, table = console.width >= ROOMY, None, None
     for row in rows:
         if row["chapter"] != chapter:
-            chapter = row["chapter"]
-            table.add_row("", Text(f"chapter {chapter}", "dim"))
-        title = Text.assemble(row["title"], ("\n" + row["title_zh"], "dim"))
-        colour = {"accepted": "green", "started": "yellow"}.get(row["status"], "dim")
-        facts = f"{row['level']}, {row['minutes']} min"
-        table.add_row(Text(str(row["id"]), "bold"), title, facts, Text(row["status"], colour))
-    console.print(table)
+            chapter, above = row["chapter"], table
+            table = Table.grid(padding=(0, 2 if roomy else 1))
+            if above is not None:
+                console.print(Padding(above, (0, 0, 0, 1)))
+            console.print(Text(head(row), "dim"))
+        sign, colour = STATE[row["status"]]
+        word = "changed since it was accepted" if row["stale"] else row["status"]
+        word = "the course's, by catch-up" if row["given"] else word
+        about = f"{row['level']}, {row['minutes']} min" + ", optional" * row["optional"]
+        title = Text.assemble(row["title"], (("  " if roomy else "\n") + row["title_zh"], "dim"))
+        name = Text.assemble((str(row["id"]), "bold"), (" ★" if row["core"] else "  ", "yellow"))
+        title.append(f"\n{about}, ").append(word, colour)
+        table.add_row(Text(sign, colour), name, title)
+    if table is not None:
+        console.print(Padding(table, (0, 0, 0, 1)))

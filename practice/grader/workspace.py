@@ -7,10 +7,12 @@ What the learner changed is never touched. `.course/` inside the workspace remem
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
 from grader.pieces import Piece, add_imports, binding, cut, import_lines, split
@@ -113,10 +115,17 @@ def _ensure_launcher(ws: Path) -> None:
     A judge.py of the learner's own stays.
     """
     place, text = ws / "judge.py", LAUNCHER.format(root=str(ROOT)).encode()
-    first_line = text.split(b"\n", 1)[0]
-    there = place.read_bytes() if place.exists() else first_line
-    if there.startswith(first_line) and there != text:
+    if not place.exists() or (has_launcher(ws) and place.read_bytes() != text):
         write(place, text)
+
+
+def has_launcher(ws: Path) -> bool:
+    """Whether the workspace's judge.py is the course's."""
+    try:
+        with open(ws / "judge.py", "rb") as file:
+            return file.readline().decode("utf-8", "replace") == LAUNCHER.split("\n", 1)[0] + "\n"
+    except OSError:
+        return False
 
 
 def _readme(grown: dict[str, dict[str, tuple[int, int]]]) -> bytes:
@@ -229,6 +238,17 @@ def read_manifest(ws: Path) -> dict:
 
 def write_manifest(ws: Path, manifest: dict) -> None:
     write(ws / ".course" / "manifest.json", json.dumps(manifest, indent=1, sort_keys=True).encode())
+
+
+@contextlib.contextmanager
+def locked(ws: Path | None = None) -> Iterator[None]:
+    """Alone with what `.course/` remembers, among the processes that ask for it."""
+    folder = (ws or path()) / ".course"
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "ab") as file:
+        with contextlib.suppress(OSError):  # a file system without locks: as good as it gets
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def write(place: Path, data: bytes) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -13,7 +15,16 @@ import time
 import pytest
 from judging import JUDGE, judge, run, solution
 
+from grader import cli
 from grader.problems import ROOT
+
+
+def cli_commands() -> list[str]:
+    """What the usage names."""
+    named = re.findall(r"^  ([a-z][a-z-]+)(?: [\[\]A-Z. ]+)?  ", cli.overview("judge.py"), re.M)
+    assert len(named) >= 12
+    return named
+
 
 VERDICT_KEYS = {"problem", "verdict", "passed", "total", "score", "seed", "seconds", "sandbox", "tests"}
 
@@ -49,7 +60,7 @@ def test_pad_to_alone_scores(submit):
     assert report["exit"] == 1 and report["verdict"] == "error"
     assert report["parts"]["pad_to"]["score"] == 1.0 and report["passed"] == 4
     assert (
-        "defines no function expected_waste" in next(t for t in report["tests"] if t["outcome"] != "passed")["message"]
+        "defines no expected_waste" in next(t for t in report["tests"] if t["outcome"] != "passed")["message"]
     )
 
 
@@ -89,12 +100,61 @@ def test_a_seed_gives_the_same_inputs_again(submit):
         (["mine.py"], "name the problem first"),
         (["hint", "133", "99"], "hints 1 to"),
         (["frobnicate"], "there is no problem frobnicate"),
+        (["wacth", "133"], "did you mean `python"),
+        (["133", "/dev/zero"], "is a device"),
+        (["133", "\x1b[31m.py"], "there is no file \\x1b[31m.py"),
+        (["show"], "name a problem"),
+        (["list", "everything"], "unrecognized arguments: everything"),
+        (["watch", "999"], "there is no problem 999"),
+        (["watch", "133", "nowhere.py"], "there is no file nowhere.py"),
+        (["reset"], "name a problem"),
+        (["reset", "133x"], "there is no problem 133x"),
+        (["catch-up"], "name a chapter"),
+        (["catch-up", "0"], "there is no chapter 0"),
+        (["catch-up", "three"], "there is no chapter three"),
+        (["solution", "133"], "--yes answers yes"),
+        (["all", "--seed", "x"], "'x' is no whole number"),
     ],
 )
 def test_wrong_usage_is_exit_2_and_a_sentence(arguments, says, workspace):
     ran = run(*arguments)
     assert ran.returncode == 2 and says in ran.stderr and "Traceback" not in ran.stderr
     assert json.loads(run(*arguments, "--json").stdout.splitlines()[-1])["exit"] == 2
+
+
+@pytest.mark.parametrize("kind", ["fifo", "loop", "socket", "large", "link to a device", "link to a file"])
+def test_only_a_regular_file_is_read_and_nothing_is_waited_for(submit, tmp_path, kind):
+    odd = tmp_path / "odd.py"
+    if kind == "fifo":
+        os.mkfifo(odd)
+    elif kind == "loop":
+        odd.symlink_to(odd)
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(odd))
+    elif kind == "large":
+        odd.write_bytes(b"#" * (1 << 20) + b"\n")
+    elif kind == "link to a device":
+        odd.symlink_to("/dev/zero")
+    else:
+        odd.symlink_to(submit())
+        assert judge(133, odd)["verdict"] == "accepted"
+        return
+    ran = run(133, odd)
+    assert ran.returncode == 2 and str(odd) in ran.stderr and len(ran.stderr.splitlines()) == 1
+
+
+def test_a_files_name_is_printed_escaped(submit):
+    ran = run(133, submit(name="a\x1b[31m\nred.py"))
+    assert ran.returncode == 0 and "a\\x1b[31m\\nred.py" in ran.stdout and "\x1b" not in ran.stdout
+    assert judge(133, submit(name=os.fsdecode(b"b\xff.py")))["file"].endswith("b\\xff.py")
+
+
+@pytest.mark.parametrize("command", cli_commands())
+def test_each_command_says_what_it_does(command, capsys):
+    assert cli.main([command, "--help"]) == 0
+    said = capsys.readouterr().out
+    assert f"judge.py {command}" in said and len(said.split("\n\n")[1].split()) > 7, said
 
 
 def test_nothing_typed_shows_the_usage():
