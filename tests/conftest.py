@@ -20,3 +20,10 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.skip(reason="slow: run with SLOW=1"))
+
+
+@pytest.fixture(autouse=True)
+def _plain_forms(request, monkeypatch):
+    """Without a GPU, operations take their plain form; the interpreter is slow, so only the kernels' own tests run it."""
+    if request.path.parent.name != "kernels":
+        monkeypatch.setattr("mini_llm.kernels.INTERPRETED", False)
