@@ -6,11 +6,13 @@
 # make bench      the benchmarks of bench/ on this machine (ARGS="--config tiny" without a GPU)
 # make lint       ruff
 #
+# JOBS=1 runs the tests one after another.
 # PYTHON=python3.12 picks the Python that makes .venv; TORCH=cpu takes PyTorch's CPU build.
 
 PYTHON ?= python3
 TORCH  ?= default
 SLOW   ?= 0
+JOBS   ?= logical
 PY     := .venv/bin/python
 # nbgrader calls alembic from the PATH, so the environment's bin folder has to be on it
 RUN    := PATH="$(CURDIR)/.venv/bin:$$PATH" PYTHONPATH=course:practice $(PY)
@@ -24,7 +26,7 @@ learn: env
 	@$(RUN) -m kit.learn
 
 test: env
-	@PATH="$(CURDIR)/.venv/bin:$$PATH" SLOW=$(SLOW) $(PY) -m pytest $(ARGS)
+	@PATH="$(CURDIR)/.venv/bin:$$PATH" SLOW=$(SLOW) $(PY) -m pytest -n $(JOBS) --maxprocesses 8 --dist loadfile $(ARGS)
 
 check: env
 	@$(PY) judge.py check

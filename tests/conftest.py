@@ -24,6 +24,6 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(autouse=True)
 def _plain_forms(request, monkeypatch):
-    """Without a GPU, operations take their plain form; the interpreter is slow, so only the kernels' own tests run it."""
+    """Without a GPU, operations take their plain form; only the kernels' own tests run the slow interpreter."""
     if request.path.parent.name != "kernels":
         monkeypatch.setattr("mini_llm.kernels.INTERPRETED", False)
