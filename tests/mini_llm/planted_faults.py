@@ -212,14 +212,8 @@ def _(monkeypatch):
     monkeypatch.setattr(StepBuffers, "view", view)
 
 
-# Reports of the same list that belong to parts which are tested in their own files, or need a GPU.
+# Reports of the same list that need a GPU.
 ELSEWHERE = {
-    "nano-vllm 105": "a dynamic length recompiles every step: fusion",
-    "vllm 16049": "off-stride top in vllm-ascend: as vllm 40734",
-    "vllm 53366": "cache key misses a field: fusion",
-    "vllm 16150": "cache key misses a field: fusion",
-    "vllm 49547": "silent downgrade: test_dispatch.py",
-    "vllm 30072": "piecewise without compilation is eager: dispatch and piecewise",
     "SageAttention 371": "a kernel on another stream: conformance/test_pool.py, on a GPU",
     "pytorch 193402": "workspace of a destroyed graph: conformance/test_pool.py on a GPU, test_graphs.py without",
 }

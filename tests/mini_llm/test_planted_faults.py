@@ -2,6 +2,7 @@
 
 import planted_engine  # noqa: F401  (adds to FAULTS)
 import planted_rules  # noqa: F401  (adds to FAULTS)
+import planted_start  # noqa: F401  (adds to FAULTS)
 import pytest
 import torch
 from planted_faults import ELSEWHERE, FAULTS

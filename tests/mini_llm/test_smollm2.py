@@ -90,6 +90,27 @@ def test_the_engine_answers_like_transformers_in_every_mode(folder, mode):
     assert used == {"FULL_DECODE_ONLY": {"FULL", "NONE"}, "FULL_AND_PIECEWISE": {"FULL", "PIECEWISE"}}.get(mode, {mode})
 
 
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_the_compiled_engine_answers_like_transformers(folder, level, tmp_path, monkeypatch):
+    monkeypatch.setenv("MINI_LLM_CACHE", str(tmp_path))
+    transformers = pytest.importorskip("transformers")
+    peer = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    llm = LLM(
+        folder, device="cpu", level=level, capture_sizes=[1, 2, 128], max_num_seqs=2, max_num_batched_tokens=128,
+        max_model_len=64, num_blocks=9,
+    )  # fmt: skip
+    prompts = [llm.tokenizer.encode_chat(question) for question in (QUESTION, "Say hello.")]
+    answers = llm.generate(prompts, SamplingParams(max_new_tokens=5, ignore_eos=True))
+    for prompt, answer in zip(prompts, answers, strict=True):
+        ids = torch.tensor([prompt])
+        theirs = peer.generate(
+            ids, attention_mask=torch.ones_like(ids), max_new_tokens=5, min_new_tokens=5, do_sample=False
+        )
+        assert answer.token_ids == theirs[0, len(prompt) :].tolist()
+    used = {each.name for each, count in llm.executor.steps.items() if count}
+    assert used == ({"PIECEWISE"} if level == 1 else {"FULL", "PIECEWISE"})
+
+
 def test_the_command_line_answers_paris(folder):
     command = [sys.executable, "-m", "mini_llm", "generate", "--model", "smollm2", QUESTION]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

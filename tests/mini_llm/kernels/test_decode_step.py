@@ -98,13 +98,15 @@ def test_a_graph_of_it_reads_what_is_in_its_inputs(path, device):
         tokens = expected.argmax(-1)
 
 
-def test_leaves_the_model_as_it_is(device):
+def test_the_model_keeps_its_weights_and_shares_them(device):
     model = lively_model(CONFIGS["llama"], device)
-    before = {name: (weight.data_ptr(), weight.clone()) for name, weight in model.named_parameters()}
+    before = {name: weight.clone() for name, weight in model.named_parameters()}
     requests = Requests(model, [3], more=1, device=device)
-    FinalStep(model, requests.kv, max_batch=1)
-    for name, weight in model.named_parameters():
-        assert weight.data_ptr() == before[name][0] and torch.equal(weight, before[name][1])
+    first, second = (FinalStep(model, requests.kv, max_batch=1).layers for _ in range(2))
+    assert all(torch.equal(weight, before[name]) for name, weight in model.named_parameters())
+    for mine, other, layer in zip(first, second, model.layers, strict=True):
+        assert mine.qkv.data_ptr() == other.qkv.data_ptr() == layer.self_attn.q_proj.weight.data_ptr()
+        assert mine.gate_up.data_ptr() == other.gate_up.data_ptr() == layer.mlp.gate_proj.weight.data_ptr()
 
 
 def test_refuses_more_requests_than_it_was_made_for(device):
