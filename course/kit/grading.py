@@ -68,7 +68,7 @@ def require_strong_layer() -> None:
     """Raises Refused where students' code could read the tests, or could not be run at all."""
     from grader.session import Session
 
-    problem = next(iter(problems.load_all().values()))
+    problem = min(problems.load_all().values(), key=lambda p: p.torch)  # torch takes seconds to import
     try:
         with Session(problem, b"", "nothing") as session:
             if strong(session.sandbox):

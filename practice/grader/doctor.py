@@ -33,7 +33,7 @@ def doctor(argv: list[str], prog: str) -> int:
 
 def examine() -> dict:
     """What works: {"python", "workspace", "layers": [{"name", "works", "why"}], "sandbox", "strong"}."""
-    problem = next(iter(load_all().values()))
+    problem = min(load_all().values(), key=lambda p: p.torch)  # torch takes seconds to import
     rows = []
     for asked in ASKED:
         why = ""

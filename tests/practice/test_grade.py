@@ -154,7 +154,7 @@ def test_only_a_changed_file_is_judged_again(graded, tmp_path):
 # -- seeds ------------------------------------------------------------------------------------------------------
 
 
-def test_a_regrade_gives_the_same_tests_and_the_same_points(tmp_path):
+def test_a_regrade_gives_the_same_tests_and_the_same_points(tmp_path, capsys):
     folder, out = write(tmp_path / "class", {"kim/133.py": WRONG}), tmp_path / "results"
 
     def calls():
@@ -166,20 +166,20 @@ def test_a_regrade_gives_the_same_tests_and_the_same_points(tmp_path):
     again = run("grade", folder, "--out", out, "--json", "--again")
     assert json.loads(again.stdout.splitlines()[-1]) == grades
     assert calls() == inputs and any(inputs) and state(out)["kim/133.json"] != written
-    other = run("grade", folder, "--out", out, "--seed", grades["seed"] + 1)
-    assert other.returncode == 2 and f"was graded with seed {grades['seed']}" in other.stderr
+    assert cli.main(["grade", str(folder), "--out", str(out), "--seed", str(grades["seed"] + 1)]) == 2
+    assert f"was graded with seed {grades['seed']}" in capsys.readouterr().err
 
 
 # -- stopped ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_stopped_it_leaves_nothing_behind_and_goes_on(how, tmp_path, temporary):
     folder, out = write(tmp_path / "class", {"a_133.py": PAD_TO, "b_133.py": "while True: pass\n"}), tmp_path / "out"
     command = [sys.executable, str(JUDGE), "grade", str(folder), "--out", str(out), "--jobs", "1"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     grading = subprocess.Popen(command, start_new_session=True, **pipes)
-    until = time.monotonic() + 60
+    until = time.monotonic() + 150
     while not (out / "a" / "133.json").exists() or not list(temporary.glob("mini-llm-grade-*/mini-llm-judge-*")):
         assert grading.poll() is None and time.monotonic() < until
         time.sleep(0.02)
@@ -187,7 +187,7 @@ def test_stopped_it_leaves_nothing_behind_and_goes_on(how, tmp_path, temporary):
         os.killpg(grading.pid, how)
     else:
         grading.send_signal(how)
-    _, said = grading.communicate(timeout=30)
+    _, said = grading.communicate(timeout=60)
     if how != signal.SIGKILL:
         assert grading.returncode == 130 and "1 of 2 judged" in said and "Traceback" not in said
     while (left := processes_of(temporary)) or any(temporary.iterdir()):
@@ -275,8 +275,8 @@ def test_a_class_needs_a_strong_layer(tmp_path, monkeypatch, capsys):
     class OnlyProcess:
         sandbox = ["process"]
 
-        def __init__(self, *_):
-            pass
+        def __init__(self, problem, *_):
+            assert not problem.torch  # seconds to import, for every process of a class that needs none
 
         def __enter__(self):
             return self
