@@ -6,21 +6,26 @@ pass, and every mutant gets the verdict and the diagnosis that are written in it
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from grader import stubs
 from grader.diagnose import compose, mutants, reference_source
-from grader.problems import Problem
+from grader.problems import ROOT, Problem
 from grader.runner import Judgement, Workers, judge
 
 IDLE = ("None", "0", "[]", "args[0]")  # what a do-nothing answer returns
 
 
-def run(chosen: list[Problem], seeds: int, asked: tuple[str, ...] | None, console) -> bool:
+def run(chosen: list[Problem], seeds: int, asked: tuple[str, ...] | None, console, jobs: int = 1) -> bool:
     """Prints a line for each problem and one for each thing that does not hold; True when all hold."""
     good = True
     for problem in chosen:
         mutants(problem.folder)  # a fault in a mutant's head is said before anything runs
+    if jobs > 1 and len(chosen) > 1:
+        return _side_by_side(chosen, seeds, asked, console, jobs)
     for problem in chosen:
         started = time.monotonic()
         faults: list[str] = []
@@ -38,6 +43,20 @@ def run(chosen: list[Problem], seeds: int, asked: tuple[str, ...] | None, consol
             console.print(f"  {fault}")
         good = good and not faults
     return good
+
+
+def _side_by_side(chosen: list[Problem], seeds: int, asked, console, jobs: int) -> bool:
+    """Each problem in a process of its own, since pytest runs inside it; what it prints comes when it ends."""
+    command = [sys.executable, str(ROOT / "practice" / "judge.py"), "check", "--jobs", "1", "--seeds", str(seeds)]
+    command += ["--sandbox", ",".join(asked)] if asked else []
+
+    def one(problem: Problem) -> bool:
+        done = subprocess.run([*command, str(problem.id)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        console.print((done.stdout + done.stderr).rstrip())
+        return done.returncode == 0
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return all(list(pool.map(one, chosen)))
 
 
 def _check(problem: Problem, asked) -> list[tuple[int, str]]:

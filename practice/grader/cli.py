@@ -201,12 +201,14 @@ def _check(argv: list[str], prog: str) -> int:
     parser.add_argument("problems", nargs="*", metavar="N", help="these problems; all without one")
     parser.add_argument("--seeds", type=int, default=1, metavar="K", help="so many rounds with fresh inputs")
     parser.add_argument("--sandbox", metavar="A,B", help="exactly these layers of the sandbox")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="J", help="so many problems at once")
     args = parser.parse_args(argv)
-    if args.seeds < 1:
-        raise UsageError("--seeds takes a number from 1")
+    for option in ("seeds", "jobs"):
+        if getattr(args, option) < 1:
+            raise UsageError(f"--{option} takes a number from 1")
     chosen = [find_problem(p) for p in args.problems] or list(problems.load_all().values())
     asked = tuple(args.sandbox.split(",")) if args.sandbox else None
     from grader import check
     from grader.terminal import console
 
-    return ACCEPTED if check.run(chosen, args.seeds, asked, console()) else NOT_ACCEPTED
+    return ACCEPTED if check.run(chosen, args.seeds, asked, console(), args.jobs) else NOT_ACCEPTED

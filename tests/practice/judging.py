@@ -12,12 +12,12 @@ from grader.problems import ROOT
 JUDGE = ROOT / "practice" / "judge.py"
 
 
-def run(*arguments: object, env: dict | None = None, cwd: Path | None = None, **options):
+def run(*arguments: object, env: dict | None = None, cwd: Path | None = None, timeout: float = 180, **options):
     return subprocess.run(
         [sys.executable, str(JUDGE), *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=timeout,
         env=env,
         cwd=cwd,
         **options,
