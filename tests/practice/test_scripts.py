@@ -161,3 +161,16 @@ def test_only_as_many_failures_are_diagnosed_as_asked(problem, workers):
         result = judge(problem, toy.mutant("runs_eagerly").encode(), "mine.py", workers=workers, diagnoses=wanted)
         named = [bool(t.diagnosis) for t in result.tests if t.outcome != "passed"]
         assert named == [wanted is None or i < wanted for i in range(2)]
+
+
+def test_what_the_learner_wrote_is_what_the_package_calls(see):
+    """As in the workspace: a bare file's functions stand where the stubs stood."""
+    mine = "assert graphs.CapturedStep is CapturedStep; return self.graph.replay().clone()"
+    result = see("from mini_llm import graphs\n" + changed(mine))
+    assert result.accepted, result.first_failure.message
+
+
+def test_a_mistake_is_named_when_its_answer_is_an_object_of_the_files_own(see):
+    """A type that the file defines goes by another module's name in each worker."""
+    mine = changed("return Answer()").replace("class CapturedStep", "class Answer:\n    pass\n\nclass CapturedStep")
+    assert see(mine).first_failure.diagnosis == "the answer came in an object of its own"

@@ -6,7 +6,7 @@ import torch
 def test_copy_in_example(check):
     """A value is copied into the memory of its buffer."""
     script = check.script()
-    buffer = script.scene("tensor", torch.zeros(3), as_="buffer")
+    buffer = script.scene("hold", torch.zeros(3), as_="buffer")
     memory = script.scene("memory_of", buffer, as_="memory")
     script.ask_call("copy_in", [buffer], [torch.tensor([1.0, 2.0, 3.0])], want=None)
     script.ask_scene("read", memory, want=torch.tensor([1.0, 2.0, 3.0]))
@@ -15,7 +15,7 @@ def test_copy_in_example(check):
 def test_warm_up_example(check):
     """Two runs of a step that adds its second input to its first."""
     script = check.script()
-    total = script.scene("tensor", torch.zeros(2), as_="total")
+    total = script.scene("hold", torch.zeros(2), as_="total")
     pool = script.scene("pool_for", torch.zeros(2), as_="pool")
     script.ask_call("warm_up", script.scene("adds_in_place", as_="step"), [total, torch.ones(2)], 2, pool, want=None)
     script.ask_scene("read", total, want=torch.tensor([2.0, 2.0]))

@@ -30,7 +30,7 @@ def two(rng, low=2, high=9):
 
 def buffers_of(script, values):
     """Buffers that hold these values, and the same memory under names that copy_in does not see."""
-    buffers = [script.scene("tensor", v, as_="buffer") for v in values]
+    buffers = [script.scene("hold", v, as_="buffer") for v in values]
     return buffers, [script.scene("memory_of", b, as_="memory") for b in buffers]
 
 
@@ -98,7 +98,7 @@ def test_warm_up_runs_the_step(check, rng):
         total, x = whole(rng, 2), whole(rng, 2)
         pool = script.scene("pool_for", x, as_="pool")
         step = script.scene("adds_in_place", as_="step")
-        held = script.scene("tensor", total, as_="total")
+        held = script.scene("hold", total, as_="total")
         script.ask_call("warm_up", step, [held, x], times, pool, want=None)
         script.ask_scene("read", held, want=total + times * x)
 
@@ -108,7 +108,7 @@ def test_warm_up_runs_on_the_stream(check, rng):
     script = check.script()
     times, x = rng.randint(2, 5), whole(rng, 2)
     pool = script.scene("pool_for", x, as_="pool")
-    count = script.scene("tensor", torch.tensor([0]), as_="count")
+    count = script.scene("hold", torch.tensor([0]), as_="count")
     step = script.scene("step_that_counts_runs_on_stream", pool, count, as_="step")
     script.ask_call("warm_up", step, [x], times, pool, want=None)
     script.ask_scene("read", count, want=torch.tensor([times]))
@@ -167,12 +167,12 @@ def test_CapturedStep_leaves_the_callers_tensors_alone(check, rng):
     """The graph has buffers of its own: no example and no input is written to, and none changes a later result."""
     script = check.script()
     (scale, other), value, x, y = two(rng), whole(rng, 3), whole(rng, 3), whole(rng, 3)
-    example = script.scene("tensor", value, as_="example")
+    example = script.scene("hold", value, as_="example")
     step = script.scene("overwriting_step", scale, as_="step")
     captured = script.make("CapturedStep", step, example)
     script.ask_scene("change", step, scale=other, want=None)
     script.ask_scene("read", example, want=value)
-    held = script.scene("tensor", x, as_="x")
+    held = script.scene("hold", x, as_="x")
     first = script.keep(captured, "", held, as_="result")
     script.ask_scene("read", held, want=x)
     script.ask_scene("read", example, want=value)
@@ -238,7 +238,7 @@ def test_CapturedStep_warms_up_on_the_examples(check, rng):
     """The warm-up computes with the examples' values, exactly `warmup` times; the recording computes nothing."""
     script = check.script()
     (scale, other), warmup, start, example = two(rng), rng.randint(1, 4), whole(rng, 2), whole(rng, 2)
-    held = script.scene("tensor", start, as_="total")
+    held = script.scene("hold", start, as_="total")
     step = script.scene("adding_step", held, scale, as_="step")
     captured = script.make("CapturedStep", step, example, warmup=warmup)
     script.ask_scene("read", held, want=start + warmup * (example + 1))
@@ -251,7 +251,7 @@ def test_CapturedStep_works_on_the_steps_tensors(check, rng):
     """The step's own tensors are memory: a new value in one shows, another tensor in its place does not."""
     script = check.script()
     (scale, other), start, number = two(rng), whole(rng, 2), rng.randint(1000, 9999)
-    held = script.scene("tensor", start, as_="total")
+    held = script.scene("hold", start, as_="total")
     step = script.scene("adding_step", held, scale, as_="step")
     captured = script.make("CapturedStep", step, whole(rng, 2))
     script.ask_scene("change", step, scale=other, want=None)
@@ -268,7 +268,7 @@ def test_CapturedStep_uses_the_pool(check, rng):
     script = check.script()
     (scale, other), warmup, x = two(rng), rng.randint(2, 4), whole(rng, 3)
     pool = script.scene("pool_for", x, as_="pool")
-    count = script.scene("tensor", torch.tensor([0]), as_="count")
+    count = script.scene("hold", torch.tensor([0]), as_="count")
     step = script.scene("step_that_counts_runs_on_stream", pool, count, scale, as_="step")
     captured = script.make("CapturedStep", step, x, warmup=warmup, pool=pool)
     script.ask_scene("read", count, want=torch.tensor([warmup]))
