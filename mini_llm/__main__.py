@@ -46,64 +46,46 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(required=True, metavar="command")
-
-    fetch = commands.add_parser("fetch", help="bring a model to models/")
-    fetch.add_argument("name", nargs="?", help="smollm2 or qwen3-0.6b")
-    fetch.add_argument("--list", action="store_true", help="show which models there are, and which are here")
-    fetch.add_argument("--to", metavar="DIR", help="put the model's folder into DIR instead of models/")
-    fetch.set_defaults(run=_fetch)
-
-    generate = commands.add_parser("generate", help="answer a prompt, token by token")
-    generate.add_argument("prompt")
-    _add_model(generate)
-    generate.add_argument("--max-new-tokens", type=_count, default=200, metavar="N", help="default: 200")
-    generate.add_argument("--raw", action="store_true", help="continue the text, without a chat template")
-    generate.add_argument(
-        "--temperature", type=float, default=0.0, metavar="T", help="default: 0, always the likeliest token"
-    )
-    generate.add_argument(
-        "--top-p", type=float, default=1.0, metavar="P", help="draw from the likeliest of mass P; default: 1"
-    )
-    generate.add_argument("--seed", type=int, metavar="N", help="the same seed draws the same text")
-    _add_engine(generate)
-    generate.set_defaults(run=_generate)
-
-    bench = commands.add_parser("bench", help="answer many made-up prompts at once, and say how fast")
-    _add_model(bench)
-    bench.add_argument("--requests", type=_count, default=16, metavar="N", help="default: 16")
-    bench.add_argument("--prompt-tokens", type=_count, default=64, metavar="N", help="default: 64")
-    bench.add_argument("--max-new-tokens", type=_count, default=64, metavar="N", help="default: 64")
-    bench.add_argument("--max-num-seqs", type=_count, default=256, metavar="N", help="at once; default: 256")
-    _add_engine(bench)
-    bench.set_defaults(run=_bench)
-
-    info = commands.add_parser("info", help="say what a model is, where it is, and how it would run")
-    _add_model(info)
-    _add_engine(info)
-    info.set_defaults(run=_info)
-    return parser
-
-
-def _add_model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--model", default="smollm2", metavar="NAME", help="a name or a folder; default: smollm2"
-    )
-
-
-def _add_engine(parser: argparse.ArgumentParser) -> None:
-    engine = parser.add_argument_group("engine")
+    model = argparse.ArgumentParser(add_help=False)
+    model.add_argument("--model", default="smollm2", metavar="NAME", help="a name or a folder; default: smollm2")
+    engine = model.add_argument_group("engine")
     levels = ("O0", "O1", "O2", "O3")
     engine.add_argument("--level", choices=levels, help="more start-up, faster steps; default: O2 on a GPU, else O0")
     engine.add_argument("--cudagraph-mode", choices=MODES, help="default: as the level says")
     engine.add_argument("--enforce-eager", action="store_true", help="no compilation, no graphs")
-    engine.add_argument(
-        "--dtype",
-        choices=("float32", "bfloat16", "float16"),
-        help="of the weights; default: bfloat16 on a GPU, float32 elsewhere",
-    )
+    dtypes = ("float32", "bfloat16", "float16")
+    engine.add_argument("--dtype", choices=dtypes, help="of the weights; default: bfloat16 on a GPU, float32 elsewhere")
     engine.add_argument("--device", help="cpu, cuda, cuda:1, ...; default: cuda where there is one")
     engine.add_argument("--threads", type=_count, metavar="N", help="CPU threads; default: torch's choice")
     engine.add_argument("--verbose", action="store_true", help="show the engine's log")
+
+    def command(run, text, parents=(model,)):
+        added = commands.add_parser(run.__name__[1:], help=text, parents=parents)
+        added.set_defaults(run=run)
+        return added
+
+    fetch = command(_fetch, "bring a model to models/", parents=())
+    fetch.add_argument("name", nargs="?", help="smollm2 or qwen3-0.6b")
+    fetch.add_argument("--list", action="store_true", help="show which models there are, and which are here")
+    fetch.add_argument("--to", metavar="DIR", help="put the model's folder into DIR instead of models/")
+
+    generate = command(_generate, "answer a prompt, token by token")
+    generate.add_argument("prompt")
+    generate.add_argument("--raw", action="store_true", help="continue the text, without a chat template")
+    for name, kind, letter, default, text in (
+        ("max-new-tokens", _count, "N", 200, "default: 200"),
+        ("temperature", float, "T", 0.0, "default: 0, always the likeliest token"),
+        ("top-p", float, "P", 1.0, "draw from the likeliest of mass P; default: 1"),
+        ("seed", int, "N", None, "the same seed draws the same text"),
+    ):
+        generate.add_argument(f"--{name}", type=kind, metavar=letter, default=default, help=text)
+
+    bench = command(_bench, "answer many made-up prompts at once, and say how fast")
+    for name, default in (("requests", 16), ("prompt-tokens", 64), ("max-new-tokens", 64), ("max-num-seqs", 256)):
+        bench.add_argument(f"--{name}", type=_count, metavar="N", default=default, help=f"default: {default}")
+
+    command(_info, "say what a model is, where it is, and how it would run")
+    return parser
 
 
 def _count(text: str) -> int:
@@ -136,12 +118,9 @@ def _generate(arguments) -> None:
     from .text import Tokenizer
 
     params = SamplingParams(arguments.max_new_tokens, arguments.temperature, arguments.top_p, arguments.seed)
-    device, _ = _device_and_dtype(arguments)
     tokenizer = Tokenizer(folder)
     chat = tokenizer.chat_template and not arguments.raw
     prompt = tokenizer.encode_chat(arguments.prompt) if chat else tokenizer.encode(arguments.prompt)
-    if not prompt:
-        raise ValueError("the prompt is empty")
     llm = _engine(arguments, folder, max_num_seqs=1)
 
     times = [time.perf_counter()]
@@ -160,7 +139,7 @@ def _generate(arguments) -> None:
     speed = f"prefill of {len(prompt)} tokens {times[1] - times[0]:.2f} s"
     if len(times) > 2:
         speed += f", then {(len(times) - 2) / (times[-1] - times[1]):.1f} tokens/s"
-    print(f"[{folder.name}, {name} on {device}: {speed}]", file=sys.stderr)
+    print(f"[{folder.name}, {name} on {llm.device}: {speed}]", file=sys.stderr)
 
 
 def _bench(arguments) -> None:
@@ -189,41 +168,23 @@ def _engine(arguments, folder, **options):
     """The engine that the command line asks for."""
     import logging
 
+    import torch
+
     from .engine import LLM
 
     if arguments.verbose:
         logging.basicConfig(format="%(message)s", stream=sys.stderr)
         logging.getLogger("mini_llm").setLevel(logging.INFO)
-    device, dtype = _device_and_dtype(arguments)
-    return LLM(
-        folder, device=device, dtype=dtype, progress=arguments.verbose and sys.stderr.isatty(), **_flags(arguments),
-        **options,
-    )  # fmt: skip
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    dtype = arguments.dtype and getattr(torch, arguments.dtype)
+    progress = arguments.verbose and sys.stderr.isatty()
+    return LLM(folder, device=arguments.device, dtype=dtype, progress=progress, **_flags(arguments), **options)
 
 
 def _flags(arguments) -> dict:
-    level = None if arguments.level is None else int(arguments.level[1])
-    return {
-        "level": level, "cudagraph_mode": arguments.cudagraph_mode, "enforce_eager": arguments.enforce_eager,
-    }  # fmt: skip
-
-
-def _device_and_dtype(arguments):
-    import torch
-
-    if arguments.threads:
-        torch.set_num_threads(arguments.threads)
-    device = _device(arguments.device)
-    return device, getattr(torch, arguments.dtype or ("bfloat16" if device.type == "cuda" else "float32"))
-
-
-def _device(wanted: str | None):
-    import torch
-
-    device = torch.device(wanted or ("cuda" if torch.cuda.is_available() else "cpu"))
-    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise ValueError(f"there is no device {device} here; --device cpu always works")
-    return device
+    level = arguments.level and int(arguments.level[1])
+    return {"level": level, "cudagraph_mode": arguments.cudagraph_mode, "enforce_eager": arguments.enforce_eager}
 
 
 def _info(arguments) -> None:
@@ -243,7 +204,7 @@ def _info(arguments) -> None:
 
     from .engine import LLM
 
-    for name, value in LLM.plan(_device(arguments.device), **_flags(arguments)).items():
+    for name, value in LLM.plan(arguments.device, **_flags(arguments)).items():
         print(f"{name:24} {value}")
 
 

@@ -65,12 +65,9 @@ class Config:
         raw = json.loads(path.read_text(encoding="utf-8"))
         try:
             _refuse_what_is_not_implemented(raw)
+            names = "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads".split()
             return cls(
-                vocab_size=raw["vocab_size"],
-                hidden_size=raw["hidden_size"],
-                intermediate_size=raw["intermediate_size"],
-                num_hidden_layers=raw["num_hidden_layers"],
-                num_attention_heads=raw["num_attention_heads"],
+                **{name: raw[name] for name in names},
                 num_key_value_heads=raw.get("num_key_value_heads") or raw["num_attention_heads"],
                 rms_norm_eps=raw.get("rms_norm_eps", 1e-6),
                 rope_theta=_rope(raw).get("rope_theta") or raw.get("rope_theta") or 1e4,

@@ -87,7 +87,8 @@ class LLM:
             model, self.tokenizer, context = _load(model, dtype, device)
         self.model, self.device = model.eval(), model.embed_tokens.weight.device
         put_together(model)  # weights move now or never: other engines of this model may have captured them
-        self.eos_token_ids = frozenset(_eos_of(self.tokenizer) if eos_token_ids is None else eos_token_ids)
+        own = self.tokenizer.eos_token_ids if self.tokenizer else ()
+        self.eos_token_ids = frozenset(own if eos_token_ids is None else eos_token_ids)
         self.max_model_len = _context_length(config.max_model_len, context)
         self.reserved_bytes = 0
 
@@ -166,9 +167,9 @@ class LLM:
         return blocks_that_fit(free_bytes(self.device), self.reserved_bytes, share, per_block, wanted)
 
     @staticmethod
-    def plan(device, **options) -> dict[str, str]:
+    def plan(device=None, **options) -> dict[str, str]:
         """How an engine with these options would run on `device`, in words, without a model or any start-up."""
-        optimization, backend, mode, dispatcher = _decide(EngineConfig(**options), torch.device(device))
+        optimization, backend, mode, dispatcher = _decide(EngineConfig(**options), device_of_choice(device))
         sizes = dispatcher.sizes
         compilation = "on, with fused kernels" if optimization.fusions else "on" if optimization.compile else "off"
         return {
@@ -295,15 +296,19 @@ def _load(path_or_name, dtype, device):
     from mini_llm.text import Tokenizer
 
     folder = find_model(path_or_name)
-    device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    device = device_of_choice(device)
     dtype = dtype or (torch.bfloat16 if device.type == "cuda" else torch.float32)
     tokenizer = Tokenizer(folder) if (folder / "tokenizer.json").is_file() else None
     context = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8")).get("max_position_embeddings")
     return Transformer.from_pretrained(folder, dtype, device), tokenizer, context
 
 
-def _eos_of(tokenizer) -> Iterable[int]:
-    return () if tokenizer is None else tokenizer.eos_token_ids
+def device_of_choice(name=None) -> torch.device:
+    """The device of that name; by default the GPU, where there is one. ValueError for a GPU that is not there."""
+    device = torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise ValueError(f"there is no device {device} here; --device cpu always works")
+    return device
 
 
 def _context_length(asked: int | None, of_model: int | None) -> int:

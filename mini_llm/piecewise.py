@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 import torch
 from torch.fx import Graph, GraphModule, Node, map_arg
-from torch.fx.experimental.proxy_tensor import make_fx
 
 from mini_llm.attention import AttentionBackend, attend, forward_context
 from mini_llm.batch import BatchInput, StepBuffers, StepInputs
@@ -20,39 +19,12 @@ from mini_llm.bucket_runner import addresses, fill_with_padding, log_capture, wi
 from mini_llm.buckets import pad_to
 from mini_llm.graphs import capture
 from mini_llm.paged import PagedKVCache
-from mini_llm.step import hidden_states, logits
+from mini_llm.step import logits, trace_step
 
 ATTENTION = torch.ops.mini_llm.attention.default
 
 
-# --- trace and split ------------------------------------------------------------------------------
-
-
-@torch.no_grad()
-def trace_step(model, tokens: int = 8) -> GraphModule:
-    """`hidden_states` of `model` as one graph of operators, for any number of tokens.
-
-    Placeholders are called input_ids and positions, like the fields of StepInputs, and weights by their names
-    in the model. `tokens` is an example: any number above 1, since torch makes a constant of 0 and of 1.
-    """
-
-    def step(input_ids, positions):
-        return hidden_states(model, input_ids, positions, ATTENTION)
-
-    device = model.embed_tokens.weight.device
-    # two tensors: if it were one, the tracer could not tell which of the two the step reads
-    examples = [torch.zeros(tokens, dtype=torch.long, device=device) for _ in range(2)]
-    # weights are real tensors, which a trace of shapes alone would refuse
-    graph_module = make_fx(step, tracing_mode="symbolic", _allow_non_fake_inputs=True)(*examples)
-    names = {id(weight): name.replace(".", "_") for name, weight in model.named_parameters()}
-    inputs = iter(("input_ids", "positions"))
-    for node in graph_module.graph.nodes:
-        if node.op == "placeholder":
-            node._rename(next(inputs))
-        elif node.op == "get_attr":
-            node._rename(names.get(id(getattr(graph_module, node.target)), node.name))
-    graph_module.recompile()
-    return graph_module
+# --- split -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ pieces all run this one.
 
 from collections.abc import Callable
 
+import torch
+
 from mini_llm.attention import attend
 from mini_llm.layers import apply_rope, rope_cos_sin
 
@@ -37,3 +39,32 @@ def _attention(attn, x, cos, sin, attention: Callable):
     v = attn.v_proj(x).view(-1, attn.nkv, attn.hd)
     out = attention(apply_rope(q, cos, sin), apply_rope(k, cos, sin), v, attn.layer)
     return attn.o_proj(out.reshape(-1, attn.nh * attn.hd))  # flatten would ask for the number of rows
+
+
+@torch.no_grad()
+def trace_step(model, tokens: int = 8) -> "torch.fx.GraphModule":
+    """`hidden_states` of `model` as one graph of operators, for any number of tokens.
+
+    Placeholders are called input_ids and positions, like the fields of StepInputs, and weights by their names
+    in the model. `tokens` is an example: any number above 1, since torch makes a constant of 0 and of 1.
+    """
+
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    def step(input_ids, positions):
+        return hidden_states(model, input_ids, positions, torch.ops.mini_llm.attention.default)
+
+    device = model.embed_tokens.weight.device
+    # two tensors: if it were one, the tracer could not tell which of the two the step reads
+    examples = [torch.zeros(tokens, dtype=torch.long, device=device) for _ in range(2)]
+    # weights are real tensors, which a trace of shapes alone would refuse
+    graph_module = make_fx(step, tracing_mode="symbolic", _allow_non_fake_inputs=True)(*examples)
+    names = {id(weight): name.replace(".", "_") for name, weight in model.named_parameters()}
+    inputs = iter(("input_ids", "positions"))
+    for node in graph_module.graph.nodes:
+        if node.op == "placeholder":
+            node._rename(next(inputs))
+        elif node.op == "get_attr":
+            node._rename(names.get(id(getattr(graph_module, node.target)), node.name))
+    graph_module.recompile()
+    return graph_module

@@ -58,8 +58,7 @@ class Tokenizer:
             if not text.endswith("\ufffd") and len(text) > shown:
                 yield text[shown:]
                 shown = len(text)
-        rest = self.decode(seen)[shown:]
-        if rest:
+        if rest := self.decode(seen)[shown:]:
             yield rest
 
     def _special(self, name: str) -> str:
