@@ -97,3 +97,63 @@ def _quiet_stderr():
     finally:
         os.dup2(saved, 2)
         os.close(saved)
+
+
+def step_time(
+    launches: int, kernels: int, nbytes: int, launch_ms: float, kernel_ms: float, bytes_per_ms: float
+) -> float:
+    """Milliseconds that a step takes: the CPU launches while the GPU computes, and the slower of the two decides.
+
+    The CPU needs `launch_ms` for each of `launches`. The GPU needs `kernel_ms` for each of `kernels`, however small,
+    and the time to read `nbytes` at `bytes_per_ms` (3.35 TB/s are 3.35e9).
+    """
+    return max(launches * launch_ms, kernels * kernel_ms + nbytes / bytes_per_ms)
+
+
+def bound_by(launches: int, kernels: int, nbytes: int, launch_ms: float, kernel_ms: float, bytes_per_ms: float) -> str:
+    """What the time of `step_time` is mostly made of: "launches", "kernels" or "bytes".
+
+    "launches" when the CPU takes longer than the GPU; else the larger of the GPU's two terms.
+    """
+    cpu, per_kernel, reading = launches * launch_ms, kernels * kernel_ms, nbytes / bytes_per_ms
+    if cpu > per_kernel + reading:
+        return "launches"
+    return "kernels" if per_kernel > reading else "bytes"
+
+
+def fit_times(runs: Iterable[Mapping[str, float]], bytes_per_ms: float) -> tuple[float, float]:
+    """(launch_ms, kernel_ms) that explain measured `runs` best, each by least squares over the runs that show it.
+
+    A run has "launches", "kernels", "bytes", "ms" and "gpu_waits", the share of its time in which the GPU ran nothing.
+    Above a half the CPU set the pace, ms = launches * launch_ms; else the GPU did, ms = kernels * kernel_ms + bytes /
+    bytes_per_ms. Raises ValueError when no run shows one of the two.
+    """
+    runs = list(runs)
+    on_cpu = [(run["launches"], run["ms"]) for run in runs if run["gpu_waits"] > 0.5]
+    on_gpu = [(run["kernels"], run["ms"] - run["bytes"] / bytes_per_ms) for run in runs if run["gpu_waits"] <= 0.5]
+    if not on_cpu:
+        raise ValueError("no run shows the launch time: in none does the GPU wait for more than half of the time")
+    if not on_gpu:
+        raise ValueError("no run shows the kernel time: in all of them the GPU waits for more than half of the time")
+    return _slope(on_cpu), _slope(on_gpu)
+
+
+def savings(
+    kernels: int, fused_kernels: int, nbytes: int, launch_ms: float, kernel_ms: float, bytes_per_ms: float
+) -> dict[str, float]:
+    """Milliseconds that a "graph", "fusion" and "both" save of a plain step, which launches each of its `kernels`.
+
+    A graph makes all launches one. Fusion makes the kernels, and so the launches, `fused_kernels`.
+    """
+    rest = nbytes, launch_ms, kernel_ms, bytes_per_ms
+    plain = step_time(kernels, kernels, *rest)
+    return {
+        "graph": plain - step_time(1, kernels, *rest),
+        "fusion": plain - step_time(fused_kernels, fused_kernels, *rest),
+        "both": plain - step_time(1, fused_kernels, *rest),
+    }
+
+
+def _slope(points: list[tuple[float, float]]) -> float:
+    """The t for which y = t * x fits points (x, y) best: the sum of (y - t * x)² is least."""
+    return sum(x * y for x, y in points) / sum(x * x for x, _ in points)

@@ -91,6 +91,16 @@ class CapturedStep:
     def __call__(self, *inputs):
         return self.graph.replay().clone()
 ''',
+    "mutants/answers_an_object.py": '''# verdict: wrong answer
+# diagnosis: the answer came in an object of its own
+class Answer:
+    pass
+
+class CapturedStep:
+    def __init__(self, *inputs): pass
+    def __call__(self, *inputs):
+        return Answer()
+''',
 }
 
 

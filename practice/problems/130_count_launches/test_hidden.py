@@ -9,7 +9,9 @@ VIEWS = "view transpose chunk reshape expand slice unsqueeze t split detach alia
 OTHERS = "mul add linear pow cat mean rsqrt neg matmul softmax silu embedding masked_fill ones".split()
 # names that hold a view's name, and launch all the same
 NEAR_VIEWS = "tril tanh topk transpose_copy select_scatter slice_scatter detach_copy view_copy expand_copy".split()
-OF_A_STEP = "add mul pow mean linear matmul softmax silu layer_norm cat repeat_interleave view transpose reshape to".split()
+OF_A_STEP = (
+    "add mul pow mean linear matmul softmax silu layer_norm cat repeat_interleave view transpose reshape to".split()
+)
 NO_OPERATORS = ("cudaLaunchKernel", "ProfilerStep#2", "mini_llm::silu_mul", "layer 3", "my_aten::add")
 
 
@@ -96,6 +98,7 @@ def test_top_level_operators_that_touch(check, rng):
             events.append((f"aten::{rng.choice(OTHERS)}", 1, float(start), start + 10.0))
             events.append(("aten::empty", 1, float(start), float(first)))
             events.append(("aten::copy_", 1, float(last), start + 10.0))
+            events.append(("aten::fill_", 1, first + 0.25, first + 0.5))  # and one that touches nothing
         rng.shuffle(events)
         cases.append((events,))
     check.each("top_level_operators", cases, oracle.top_level_operators)
@@ -188,7 +191,8 @@ def test_count_operators_of_a_model(check, rng):
 def test_count_operators_when_a_step_fails(check, rng):
     """An error in the step reaches the caller, and the next count is right again."""
     script = check.script()
-    failing, names, x = script.scene("failing_step", drawn(rng), f"no block for token {rng.randint(10, 99)}"), drawn(rng), numbers(rng)
+    names, x = drawn(rng), numbers(rng)
+    failing = script.scene("failing_step", names, f"no block for token {rng.randint(10, 99)}")
     script.refuses(None, "count_operators", failing, x, words=["no block"])
     count = script.make("count_operators", script.scene("step", names), x, as_="count")
     script.ask_scene("histogram", count, want=counted(names))
