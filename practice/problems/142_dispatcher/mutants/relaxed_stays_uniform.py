@@ -1,0 +1,11 @@
+# verdict: wrong answer
+# diagnosis: the relaxed key still says uniform: batches of other kinds would not find it
+@dataclass(frozen=True)
+class BatchDescriptor:
+    num_tokens: int
+    num_reqs: int | None = None
+    uniform: bool = False
+    has_lora: bool = False
+
+    def relaxed(self):
+        return replace(self, num_reqs=None)
