@@ -8,6 +8,7 @@ made for the old one.
 
 import hashlib
 import json
+import logging
 import os
 import shutil
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from torch.fx import GraphModule
 
 from mini_llm.config import Config
 
+logger = logging.getLogger(__name__)
 KEPT = 8  # folders, so that years of starts fill no disk
 PACKAGE = Path(__file__).parent
 # What the traced step calls, what changes the trace, and what the operators in it run.
@@ -105,12 +107,18 @@ class KeptCompiler:
         self.calls += 1
         with patch.dict(os.environ, TORCHINDUCTOR_CACHE_DIR=str(self.folder)):
             if file.is_file():
-                return CompiledArtifact.load(path=str(file))
+                try:
+                    return CompiledArtifact.load(path=str(file))
+                except Exception as error:  # whatever a damaged file leads to, compiling again helps
+                    logger.warning("%s cannot be read (%s): compiling again", file, error or type(error).__name__)
             with tracing(TracingContext(examples[0].fake_mode)):
                 code = standalone_compile(
                     module, examples, dynamic_shapes="from_tracing_context", options={"config_patches": self.options}
                 )
-            code.save(path=str(file))
+            try:
+                code.save(path=str(file))
+            except RuntimeError as error:
+                logger.warning("compiled code cannot be kept, the next start compiles again: %s", error)
         return code
 
 

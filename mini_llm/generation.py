@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 
 from .cache import KVCache
+from .sampling import SamplingParams, pick_tokens
 
 EndTokens = int | Sequence[int] | None
 
@@ -21,23 +22,12 @@ def sampler(temperature: float = 1.0, top_p: float = 1.0, seed: int | None = Non
     """
     if not temperature > 0:
         raise ValueError(f"temperature must be above 0, not {temperature}; for greedy text use argmax")
-    if not 0 < top_p <= 1:
-        raise ValueError(f"top_p must be above 0 and at most 1, not {top_p}")
-    generators = {}  # a generator draws on one device only
+    params = SamplingParams(temperature=temperature, top_p=top_p, seed=seed)
+    draws = params.draws()
 
     def pick(logits):
-        if logits.device not in generators:
-            generators[logits.device] = torch.Generator(logits.device)
-            if seed is not None:
-                generators[logits.device].manual_seed(seed)
-            else:
-                generators[logits.device].seed()
-        probabilities, tokens = (logits.float() / temperature).softmax(dim=-1).sort(dim=-1, descending=True)
-        # a token stays while the mass before it is below top_p, so the first one always stays
-        mass_before = probabilities.cumsum(dim=-1) - probabilities
-        probabilities = probabilities.masked_fill(mass_before >= top_p, 0.0)
-        choice = torch.multinomial(probabilities, 1, generator=generators[logits.device])
-        return tokens.gather(-1, choice).squeeze(-1)
+        rows = len(logits)
+        return torch.tensor(pick_tokens(logits, [params] * rows, [draws] * rows), device=logits.device)
 
     return pick
 

@@ -341,6 +341,17 @@ def test_inductors_code_in_graphs_and_a_second_start_that_compiles_nothing(fusio
         monkeypatch.setattr("torch._inductor.standalone_compile", None)  # the second start does without
 
 
+def test_damaged_code_is_compiled_again(tmp_path, caplog):
+    cfg = replace(QWEN3, num_hidden_layers=1)
+    model, kv = sharp_model(cfg), cache(cfg)
+    for _ in range(2):
+        step = compile_step(model, kv, fusions=False, compiler=KeptCompiler(tmp_path))
+        for file in tmp_path.glob("[0-9]-*"):
+            file.write_bytes(file.read_bytes()[:100])
+    assert caplog.text.count("compiling again") == step.compilations == 4
+    check_agrees(model, step, kv, SDPABackend(), captured=False)
+
+
 def test_no_size_is_ever_compiled_again(tmp_path):
     """Inductor's code has no guards: one piece of code for 2 tokens and more, whatever their number."""
     model, kv = sharp_model(), cache()
