@@ -159,3 +159,13 @@ def test_as_programs():
     for name in ("decode", "peers", "startup", "replay_cost"):
         done = subprocess.run([sys.executable, f"bench/{name}.py", "--help"], cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0 and "--record" in done.stdout
+
+
+def test_the_judge_is_compared_with_plain_pytest(tmp_path):
+    command = [sys.executable, str(ROOT / "bench" / "judge.py"), "134", "132", "--rounds", "1"]
+    done = subprocess.run([*command, "--out", str(tmp_path / "out.json")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert json.loads((tmp_path / "out.json").read_text()) == result
+    assert [row["problem"] for row in result["rows"]] == ["134_default_ladder", "132_captured_step"]
+    assert all(row["ratio"] > 0 for row in result["rows"])
