@@ -5,6 +5,7 @@ the hidden tests with the learner's code in its own process: no worker, no wire,
 """
 
 import argparse
+import functools
 import importlib.util
 import json
 import os
@@ -13,6 +14,7 @@ import statistics
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -45,7 +47,17 @@ class InProcess:
         self.kept, self.warned, self.count = {}, [], 0
 
     def __getattr__(self, name: str):
-        return getattr(self.module, name)
+        return functools.partial(self.called, getattr(self.module, name))
+
+    def called(self, function, *args, **kwargs):
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                value = function(*args, **kwargs)
+        except Exception as e:
+            raise Raised(str(e), trace=f"{type(e).__name__}: {e}", kind=type(e).__name__) from e
+        self.warned = [str(w.message) for w in caught]
+        return value
 
     def handle(self, name: str) -> Handle:
         self.count += 1
@@ -62,10 +74,7 @@ class InProcess:
         args, kwargs = self.resolve(args), self.resolve(kwargs)
         where = {"scene": self.scene, "call": self.module}.get(op) or self.kept[target.id]
         function = getattr(where, name) if name else where
-        try:
-            value = function(*([self.module] if op == "scene" else []), *args, **kwargs)
-        except Exception as e:
-            raise Raised(str(e), trace=f"{type(e).__name__}: {e}", kind=type(e).__name__) from e
+        value = self.called(function, *([self.module] if op == "scene" else []), *args, **kwargs)
         if keep is None:
             return value
         self.kept[keep.id] = value

@@ -33,5 +33,5 @@ def test_every_problem_is_whole():
         assert len(list((problem.folder / "mutants").glob("*.py"))) >= 8, f"{problem.slug} has too few mutants"
         for part in problem.parts:
             assert f"`{part}" in problem.section("Statement"), f"the statement of {problem.slug} does not name {part}"
-            assert f"`{part}" in problem.section("题目"), f"the Chinese statement of {problem.slug} does not name {part}"
+            assert f"`{part}" in problem.section("题目"), f"the Chinese text of {problem.slug} does not name {part}"
         assert any("\u4e00" <= c <= "\u9fff" for c in problem.title_zh)
