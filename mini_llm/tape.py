@@ -74,8 +74,21 @@ class TapePool:
 
     def fixed(self, tensor: torch.Tensor) -> torch.Tensor:
         """The same memory, shape and strides, whatever happens to `tensor` itself; holds no loan."""
-        block = self.block_at(_address(tensor))
+        block = self.block_at(address_of(tensor))
         return tensor.detach() if block is None else _on(block.untyped_storage(), tensor)
+
+    def house(self, results: list, taken: set[int]) -> list:
+        """The same results, new tensors moved into the pool; those whose memory is `taken` stay there, as they are."""
+        lent = {}  # two tensors in one storage stay in one
+        housed = []
+        for result in results:
+            if isinstance(result, torch.Tensor) and address_of(result) not in taken | {0}:
+                storage = result.untyped_storage()
+                if storage.data_ptr() not in lent:
+                    lent[storage.data_ptr()] = self.lend(storage.nbytes())
+                result = _on(lent[storage.data_ptr()], result).copy_(result)
+            housed.append(result)
+        return housed
 
     def spoil_free_blocks(self) -> None:
         """Fill what is free with bytes that make NaN, or -1: whoever reads it reads a tensor that is gone."""
@@ -132,8 +145,8 @@ class Tape(OperatorRules):
                 return fn(*inputs)
         finally:
             Tape.recording = None
-            for memory, bytes_before in self._before.values():
-                memory.copy_(bytes_before)
+            for memory, before in self._before.values():
+                memory.copy_(before)
             for generator, state in states:
                 generator.set_state(state)
             for memory in self._own.values():
@@ -157,39 +170,19 @@ class Tape(OperatorRules):
             self._remember(tensor)
         # taken before the call, since `t_()` and `resize_()` change the tensor itself
         fixed_args, fixed_kwargs = tree_map_only(torch.Tensor, self.pool.fixed, (args, kwargs))
-        taken = {_address(t) for t in tensors_in((args, kwargs))}
+        taken = {address_of(t) for t in tensors_in((args, kwargs))}
         leaves, layout = tree_flatten(func(*args, **kwargs))
-        housed = self._house(leaves, taken)
+        housed = self.pool.house(leaves, taken)
         homes = tuple(None if new is old else self.pool.fixed(new) for new, old in zip(housed, leaves, strict=True))
-        if changes_memory or any(home is not None for home in homes):
+        self._own |= {address_of(home): self.pool.block_at(address_of(home)) for home in tensors_in(homes)}
+        if changes_memory or tensors_in(homes):
             self.calls.append(Call(func, fixed_args, fixed_kwargs, homes))
         return tree_unflatten(housed, layout)
 
-    def _house(self, leaves: list, taken: set[int]) -> list:
-        """The same outputs, moved into the pool; those that lie in an argument's memory stay there."""
-        lent = {}  # two outputs in one storage stay in one
-        housed = []
-        for leaf in leaves:
-            if isinstance(leaf, torch.Tensor) and _address(leaf) not in taken | {0}:
-                storage = leaf.untyped_storage()
-                if storage.data_ptr() not in lent:
-                    lent[storage.data_ptr()] = self._borrow(storage.nbytes())
-                new = _on(lent[storage.data_ptr()], leaf)
-                new.copy_(leaf)
-                leaf = new
-            housed.append(leaf)
-        return housed
-
-    def _borrow(self, nbytes: int) -> torch.UntypedStorage:
-        storage = self.pool.lend(nbytes)
-        self._own[storage.data_ptr()] = self.pool.block_at(storage.data_ptr())
-        return storage
-
     def _remember(self, tensor: torch.Tensor) -> None:
         """Keep a copy of memory that the step is about to change, unless the step itself made it."""
-        address = _address(tensor)
+        address, memory = address_of(tensor), tensor.untyped_storage()
         if address and address not in self._own and address not in self._before:
-            memory = _bytes(tensor.untyped_storage())
             self._before[address] = memory, memory.clone()
 
 
@@ -220,12 +213,9 @@ def tensors_in(tree) -> list[torch.Tensor]:
     return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
 
 
-def _address(tensor: torch.Tensor) -> int:
+def address_of(tensor: torch.Tensor) -> int:
+    """Where the memory behind a tensor starts: the same for all views of it, 0 for a tensor without any."""
     return tensor.untyped_storage().data_ptr()
-
-
-def _bytes(storage: torch.UntypedStorage) -> torch.Tensor:
-    return torch.empty(0, dtype=torch.uint8).set_(storage)
 
 
 def _on(storage: torch.UntypedStorage, like: torch.Tensor) -> torch.Tensor:
