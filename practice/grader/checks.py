@@ -41,6 +41,7 @@ from grader.wire import Handle
 STUB = "NotImplementedError: grown in chapter"  # what the stubs of the workspace raise
 ENOUGH = 2.0  # seconds after which a failing test looks for no shorter input
 NO_WARNING = "no warning of the call"
+NEEDLESS = "the call warned, and there was nothing to warn of"
 CONTROL = "Ordinary inputs must be right too."
 PRINTS = "the function prints its answer and returns None; a print is for people, `return` hands the value on"
 
@@ -129,10 +130,11 @@ class Check:
         """Every case's answer must be the oracle's, or one that `accept(answer, *args)` finds nothing wrong with.
 
         A case is a tuple of arguments; keywords come last, as `check.keywords(query_len=2)`. `controls` are inputs
-        that an idle answer gets wrong and that are not what the property is about. `slow` is what a timeout
-        probably means: a sentence, or the name of the mutant that has it. `warns` gives the texts that one warning
-        of the call must hold. `accept` gives None, or what is wrong with the answer, in words: it gets whatever came,
-        of any type. With `scene`, `name` is a function of scene.py, which gets the learner's module first.
+        that an idle answer gets wrong and that are not what the property is about. `slow` is what a timeout probably
+        means: a sentence, or the name of the mutant that has it. `warns` gives the texts that one warning of the call
+        must hold; none: it must not warn. `accept` gives None, or what is wrong with the answer, in words: it gets
+        whatever came, of any type. With `scene`, `name` is a function of scene.py, which gets the learner's module
+        first.
         """
         calls: list[Call] = []
         started = time.monotonic()
@@ -174,8 +176,12 @@ class Check:
             return made
         warned = tuple(self._solution.warned)
         why = asked.wrong(answer)
-        if why is None and warns and not _warned(needed := warns(*asked.args, **asked.kwargs), warned):
-            why = f"{NO_WARNING} names {' and '.join(needed)}"
+        if why is None and warns:
+            needed = warns(*asked.args, **asked.kwargs)
+            if needed and not _warned(needed, warned):
+                why = f"{NO_WARNING} names {' and '.join(needed)}"
+            elif warned and not needed:
+                why = NEEDLESS
         return replace(asked, answer=answer, warned=warned, why=why, printed=self._solution.take_printed())
 
     def script(self) -> Script:
@@ -202,6 +208,8 @@ class Check:
         if shown.why.startswith(NO_WARNING):
             about["expected"] += " and a warning"
             about["got"] += f" and {list(shown.warned) or 'no warning'}"
+        if shown.why == NEEDLESS:
+            about["got"] += f" and the warning {shown.warned[0]!r}"
         return Failed("wrong answer", shown.why, **about)
 
 

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.checks import NO_WARNING, Call, Refusal
+from grader.checks import NEEDLESS, NO_WARNING, Call, Refusal
 from grader.compare import difference, is_tensor
 from grader.faults import Fault, Raised
 from grader.problems import ROOT, Problem, ProblemError
@@ -121,17 +121,21 @@ def _all_in_one(problem: Problem) -> bytes:
     """One file that holds every mutant, so that asking them all costs one child."""
     sources = {m.name: m.path.read_text(encoding="utf-8") for m in mutants(problem.folder).values()}
     return f"""
-import sys, types
-REFERENCE = compile({reference_source(problem)!r}, "reference", "exec")
+import linecache, sys, types
+REFERENCE = {reference_source(problem)!r}
 MUTANTS = {sources!r}
-OWN = set(globals()) | {{"OWN", "choose"}}
+OWN = set(globals()) | {{"OWN", "choose", "run"}}
+
+def run(source, name, module):  # known to linecache: Triton reads the source of its kernels
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    exec(compile(source, name, "exec"), module)
 
 def choose(name):  # from here on this module is that mutant, made anew
     for other in set(globals()) - OWN:
         del globals()[other]
     made = sys.modules["mutant"] = types.ModuleType("mutant")
-    exec(REFERENCE, made.__dict__)
-    exec(MUTANTS[name], made.__dict__)
+    run(REFERENCE, "reference", made.__dict__)
+    run(MUTANTS[name], name, made.__dict__)
     globals().update({{k: v for k, v in vars(made).items() if not k.startswith("__")}})
 """.encode()
 
@@ -159,7 +163,8 @@ def _alike(solution: Solution, mutant: Mutant, call: Call) -> bool:
         return call.wrong(answer) == call.why  # of many right and wrong answers: what is said about them
     if call.why is not None and _right(answer, call):
         # right where the learner's is wrong, unless the warning is what is wrong with both
-        return call.why.startswith(NO_WARNING) and _numbers(solution.warned) == _numbers(call.warned)
+        missing = call.why.startswith(NO_WARNING) and _numbers(solution.warned) == _numbers(call.warned)
+        return missing or call.why == NEEDLESS  # that both warn has been seen above
     if isinstance(answer, float) and answer != answer:
         return isinstance(call.answer, float) and call.answer != call.answer
     close = CLOSE if call.tolerance is not None else None
