@@ -42,9 +42,8 @@ class Attention:
                 place = table[position // BLOCK], position % BLOCK
                 self.k[place], self.v[place] = k, v
                 seen = range(position + 1)
-                keys, values = (
-                    torch.stack([part[table[p // BLOCK], p % BLOCK] for p in seen]) for part in (self.k, self.v)
-                )
+                where = [table[p // BLOCK] for p in seen], [p % BLOCK for p in seen]
+                keys, values = self.k[where], self.v[where]
                 scores = (keys * q).sum(-1) * q.shape[-1] ** -0.5  # [positions, heads]
                 out = (scores.softmax(0)[..., None] * values).sum(0)
             answer.append(out.flatten() * factor)
