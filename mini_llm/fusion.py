@@ -223,8 +223,8 @@ def example_inputs(piece: Piece, version: Version, weights: dict[str, torch.Tens
 
     def symbol(name, low, high):
         limits = StrictMinMaxConstraint(vr=ValueRanges(low, high or sys.maxsize - 1), warn_only=False)
-        # the example only has to be no number that torch takes for a constant
-        example, source = max(low, 2), ConstantSource(name)
+        # small, but no number that torch would take for a constant
+        example, source = max(low, min(16, high or 16)), ConstantSource(name)
         size = shapes.create_symbol(example, source, DimDynamic.DYNAMIC, limits)
         return shapes.create_symintnode(size, hint=example, source=source)
 

@@ -8,6 +8,7 @@ pieces all run this one.
 from collections.abc import Callable
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from mini_llm.attention import attend
 from mini_llm.layers import apply_rope, rope_cos_sin
@@ -41,14 +42,16 @@ def _attention(attn, x, cos, sin, attention: Callable):
     return attn.o_proj(out.reshape(-1, attn.nh * attn.hd))  # flatten would ask for the number of rows
 
 
+EXAMPLE = 1009  # tokens to trace with: a number that no model has anywhere, so that it would show in the trace
+
+
 @torch.no_grad()
-def trace_step(model, tokens: int = 8) -> "torch.fx.GraphModule":
-    """`hidden_states` of `model` as one graph of operators, for any number of tokens.
+def trace_step(model) -> "torch.fx.GraphModule":
+    """`hidden_states` of `model` as one graph of operators, for any number of tokens above 1.
 
     Placeholders are called input_ids and positions, like the fields of StepInputs, and weights by their names
-    in the model. `tokens` is an example: any number above 1, since torch makes a constant of 0 and of 1.
+    in the model. Raises RuntimeError for a step that makes a constant of the number of tokens.
     """
-
     from torch.fx.experimental.proxy_tensor import make_fx
 
     def step(input_ids, positions):
@@ -56,9 +59,12 @@ def trace_step(model, tokens: int = 8) -> "torch.fx.GraphModule":
 
     device = model.embed_tokens.weight.device
     # two tensors: if it were one, the tracer could not tell which of the two the step reads
-    examples = [torch.zeros(tokens, dtype=torch.long, device=device) for _ in range(2)]
-    # weights are real tensors, which a trace of shapes alone would refuse
-    graph_module = make_fx(step, tracing_mode="symbolic", _allow_non_fake_inputs=True)(*examples)
+    examples = [torch.zeros(EXAMPLE, dtype=torch.long, device=device) for _ in range(2)]
+    # "fake": shapes alone. A symbol for the tokens would take three times as long, and no operator here asks for one.
+    # Weights are real tensors, which such a trace would refuse.
+    graph_module = make_fx(step, tracing_mode="fake", _allow_non_fake_inputs=True)(*examples)
+    if any(EXAMPLE in tree_leaves((node.args, node.kwargs)) for node in graph_module.graph.nodes):
+        raise RuntimeError("the step asks how many tokens there are, and its trace would be for one number only")
     names = {id(weight): name.replace(".", "_") for name, weight in model.named_parameters()}
     inputs = iter(("input_ids", "positions"))
     for node in graph_module.graph.nodes:

@@ -11,6 +11,7 @@ import torch
 from torch.fx import symbolic_trace
 
 from mini_llm import Config, ModelRunner, PagedKVCache, Transformer, build_batch
+from mini_llm import step as one_step
 from mini_llm.attention import PerTokenSDPABackend, ReferenceBackend, SDPABackend, forward_context
 from mini_llm.batch import StepBuffers
 from mini_llm.bucket_runner import BucketRunner
@@ -106,6 +107,13 @@ def test_the_step_in_pieces(traced):
         assert len(names) == 4 and len(piece.outputs) == 4
         assert all(isinstance(n.meta["val"], torch.Tensor) for n in piece.module.graph.find_nodes(op="placeholder"))
     assert {"layers_3_mlp_down_proj_weight", "norm_weight"} <= set(pieces[-1].inputs)
+
+
+def test_a_step_that_counts_its_tokens_is_not_traced_for_one_number(monkeypatch):
+    attend = one_step._attention
+    monkeypatch.setattr(one_step, "_attention", lambda attn, x, *rest: attend(attn, x, *rest).reshape(len(x), -1))
+    with pytest.raises(RuntimeError, match="how many tokens"):
+        trace_step(sharp_model(replace(CFG, num_hidden_layers=1)))
 
 
 def test_inputs_are_known_by_name(traced):
