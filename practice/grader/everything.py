@@ -65,5 +65,6 @@ def _print(out, problem: Problem, row: dict) -> None:
     about = row["verdict"] if row["judged"] or row["verdict"] != "accepted" else "accepted, unchanged"
     if row["judged"]:
         about += f", {row['passed']} of {row['total']} tests, {row['seconds']:.1f} s"
-    out.print(Text.assemble((f"{sign} ", colour), (f"{problem.id} {problem.title}", "bold"), f"  {problem.title_zh}"))
+    out.print(Text.assemble((f"{sign} ", colour), (f"{problem.id} {problem.title}", "bold")))
+    out.print(Text(f"      {problem.title_zh}", "dim"))
     out.print(Text(f"      {about}", colour))

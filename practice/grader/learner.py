@@ -79,12 +79,14 @@ def start(argv: list[str], prog: str) -> int:
     parser.takes_problem()
     problem = parser.problem_of(parser.parse_args(argv))
     make_workspace()
+    from grader.report import title_of
+
     command = f"python {typed(prog)}"
     file = workspace.shown(workspace.learner_file(problem))
     first = next(iter(problem.parts))
     alone = f" --part {first}" if len(problem.parts) > 1 else ""
     out = console()
-    out.print(Text.assemble((f"{problem.id} {problem.title}", "bold"), f"  {problem.title_zh}"))
+    out.print(title_of(out, problem))
     out.print(f"Write {', '.join(problem.names)} in {file},")
     out.print(f"or in the notebook of chapter {problem.chapter} (make learn). The statement:")
     out.print(f"  {command} show {problem.id}", soft_wrap=True)

@@ -70,14 +70,13 @@ def _state(problem: Problem, kept: dict) -> tuple[str, bool, bool]:
     """The status; whether it was accepted in a part that has changed since; whether `catch-up` wrote it."""
     source = _present(problem)
     parts = [last(problem, part, kept, source) for part in problem.parts]
-    if all(p and p["accepted"] and p["current"] for p in parts):
-        return "accepted", False, False
     written = _written(problem, source)
-    stale = written and any(p and p["accepted"] and not p["current"] for p in parts)
-    given = kept.get(str(problem.id), {}).get("given")
-    given = written and isinstance(given, dict) and all(given.get(p) == mark(source, p) for p in problem.parts)
+    marks = kept.get(str(problem.id), {}).get("given")
+    given = written and isinstance(marks, dict) and all(marks.get(p) == mark(source, p) for p in problem.parts)
+    if all(p and p["accepted"] and p["current"] for p in parts):
+        return "accepted", False, given
     if written or any(p and p["passed"] and p["current"] for p in parts):
-        return "started", stale, given
+        return "started", written and any(p and p["accepted"] and not p["current"] for p in parts), given
     return "not started", False, False
 
 

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.console import Console, Group
 from rich.padding import Padding
 from rich.table import Table
@@ -37,7 +38,7 @@ def print_judgement(console: Console, judgement: Judgement, how: str, compact: b
     `compact` is for a report that comes again at every save: the first failure only, and no next steps.
     """
     problem = judgement.problem
-    console.print(_title(problem))
+    console.print(title_of(console, problem))
     file = one_line(judgement.shown)
     about = [file, f"seed {judgement.seed}", *([] if compact else [" + ".join(judgement.sandbox)])]
     console.print(Text(" · ".join(about), "dim"), soft_wrap=True)  # a path is copied whole
@@ -79,8 +80,14 @@ def print_judgement(console: Console, judgement: Judgement, how: str, compact: b
         console.print(Text(line, "dim"), soft_wrap=True)
 
 
-def _title(problem: Problem) -> Text:
-    return Text.assemble((f"{problem.id} {problem.title}", "bold"), f"  {problem.title_zh}")
+def title_of(console: Console, problem: Problem) -> Text:
+    return _both(f"{problem.id} {problem.title}", problem.title_zh, "bold", "", console.width)
+
+
+def _both(english: str, chinese: str, style: str, other: str, room: int) -> Text:
+    """A title in both languages: side by side where there is room."""
+    between = "  " if cell_len(f"{english}  {chinese}") <= room else "\n"
+    return Text.assemble((english, style), between, (chinese, other))
 
 
 def _worth_showing(failures: list[Result]) -> Iterable[Result]:
@@ -137,7 +144,7 @@ def _next_steps(judgement: Judgement, how: str) -> list[str]:
 
 
 def print_statement(console: Console, problem: Problem, chinese: bool) -> None:
-    console.print(_title(problem))
+    console.print(title_of(console, problem))
     facts = [f"chapter {problem.chapter}", problem.level, f"about {problem.minutes} minutes"]
     facts += [f"needs {', '.join(problem.needs)}"] if problem.needs else []
     console.print(Text(" · ".join(facts), "dim"))
@@ -183,9 +190,9 @@ def _print_rows(console: Console, rows: list[dict], head) -> None:
             console.print(Text(head(row), "dim"))
         sign, colour = STATE[row["status"]]
         word = "changed since it was accepted" if row["stale"] else row["status"]
-        word = "the course's, by catch-up" if row["given"] else word
+        word += ", from the course by catch-up" * row["given"]
         about = f"{row['level']}, {row['minutes']} min" + ", optional" * row["optional"]
-        title = Text.assemble(row["title"], (("  " if roomy else "\n") + row["title_zh"], "dim"))
+        title = _both(row["title"], row["title_zh"], "", "dim", console.width - 12)
         name = Text.assemble((str(row["id"]), "bold"), (" ★" if row["core"] else "  ", "yellow"))
         title.append(f"\n{about}, ").append(word, colour)
         table.add_row(Text(sign, colour), name, title)

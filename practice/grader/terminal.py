@@ -105,17 +105,27 @@ class Text(rich.text.Text):
 
 def markdown(text: str):
     """Markdown to print: paragraphs wrapped as `Text`, numbered lists with their dots."""
-    from rich.markdown import Markdown, Paragraph, TextElement  # slow to import
+    from rich.markdown import ListItem, Markdown, Paragraph, TextElement  # slow to import
+    from rich.segment import Segment
 
     class Ours(Paragraph):
         def on_enter(self, context) -> None:
             TextElement.on_enter(self, context)
             self.text = Text(justify="left")
 
-    class Page(Markdown):
-        elements = {**Markdown.elements, "paragraph_open": Ours}
+    class Item(ListItem):
+        def render_number(self, console, options, number, last_number):
+            """With the dot behind the number, which rich drops."""
+            width = len(str(last_number)) + 3
+            lines = console.render_lines(self.elements, options.update(width=options.max_width - width))
+            for i, line in enumerate(lines):
+                yield Segment(("" if i else f"{number}. ").rjust(width), console.get_style("markdown.item.number"))
+                yield from line
+                yield Segment("\n")
 
-    # rich drops the dot behind a list's numbers, and reads a line end inside Chinese text as a space
-    text = re.sub(r"^(\d+)\. ", r"- **\1.** ", text, flags=re.M)
+    class Page(Markdown):
+        elements = {**Markdown.elements, "paragraph_open": Ours, "list_item_open": Item}
+
+    # a line end inside Chinese text is no space
     text = re.sub(rf"(?<=[{HAN}])\n *(?=[{HAN}`]|\*\*)|(?<=[`*])\n *(?=[{HAN}])", "", text)
     return Page(text)

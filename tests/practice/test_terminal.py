@@ -39,8 +39,15 @@ def test_markdown_in_a_list_wraps_too(width):
     console(file=out, width=width).print(markdown(text))
     printed = [line.rstrip() for line in out.getvalue().splitlines()]
     assert all(cell_len(line) <= width for line in printed)
-    assert any(line.startswith(" • 1.") for line in printed)
+    assert any(line.startswith(" 1. 从") for line in printed)
     assert "的一个，其余的" in "".join(line.strip() for line in printed)
+
+
+def test_a_paragraph_of_markdown_fills_its_lines():
+    out = io.StringIO()
+    console(file=out, width=40).print(markdown("录制 " + "大小" * 30))
+    first, *_ = (line.rstrip() for line in out.getvalue().splitlines())
+    assert cell_len(first) >= 38
 
 
 def test_a_console_is_neither_wider_nor_narrower_than_can_be_read(monkeypatch):

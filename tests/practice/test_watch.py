@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -181,6 +182,7 @@ def test_without_the_watcher_a_save_is_seen_all_the_same(submit, watching):
     assert "accepted" in watch.until("Watching") and watch.stop() == 130
 
 
+@pytest.mark.skipif(shutil.which("setsid") is None, reason="setsid (util-linux) gives the watch a terminal")
 def test_in_a_terminal_the_screen_is_cleared_and_keys_work(workspace, watching):
     run("start", 133)
     (workspace / "mini_llm" / "buckets.py").write_text(solution())
