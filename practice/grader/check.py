@@ -27,6 +27,9 @@ def run(chosen: list[Problem], seeds: int, asked: tuple[str, ...] | None, consol
     if jobs > 1 and len(chosen) > 1:
         return _side_by_side(chosen, seeds, asked, console, jobs)
     for problem in chosen:
+        if problem.lacks:
+            console.print(f"{problem.slug}: skipped: {problem.lacks}")
+            continue
         started = time.monotonic()
         faults: list[str] = []
         for round_ in range(seeds):

@@ -37,7 +37,7 @@ def all_(argv: list[str], prog: str) -> int:
         out.print()
         out.print(Text(f"{accepted} of {len(found)} problems accepted", "bold"))
         for row in found:
-            if row["verdict"] not in ("accepted", "not written"):
+            if row["judged"] and row["verdict"] != "accepted":
                 out.print(Text(f"  python {typed(prog)} {row['problem']} --seed {row['seed']}", "dim"), soft_wrap=True)
     return ACCEPTED if accepted == len(found) else NOT_ACCEPTED
 
@@ -48,6 +48,8 @@ def _one(problem: Problem, args) -> dict:
         return row | {"verdict": "accepted"}
     if not progress.is_written(problem):
         return row | {"verdict": "not written"}
+    if problem.lacks:
+        return row | {"verdict": "not judged"}
     args.problem, args.file, args.examples, args.part, args.package = problem.id, None, False, None, False
     what = once.asked(args, problem)
     if args.json or not sys.stderr.isatty():
@@ -61,8 +63,9 @@ def _one(problem: Problem, args) -> dict:
 
 
 def _print(out, problem: Problem, row: dict) -> None:
-    sign, colour = {"accepted": ("✓", "green"), "not written": ("·", "dim")}.get(row["verdict"], ("✗", "red"))
+    sign, colour = ("✓", "green") if row["verdict"] == "accepted" else ("✗", "red") if row["judged"] else ("·", "dim")
     about = row["verdict"] if row["judged"] or row["verdict"] != "accepted" else "accepted, unchanged"
+    about += f": {problem.lacks}" if about == "not judged" else ""
     if row["judged"]:
         about += f", {row['passed']} of {row['total']} tests, {row['seconds']:.1f} s"
     out.print(Text.assemble((f"{sign} ", colour), (f"{problem.id} {problem.title}", "bold")))

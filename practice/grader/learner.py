@@ -87,6 +87,8 @@ def start(argv: list[str], prog: str) -> int:
     alone = f" --part {first}" if len(problem.parts) > 1 else ""
     out = console()
     out.print(title_of(out, problem))
+    if problem.lacks:
+        out.print(Text(f"It cannot be judged yet: {problem.lacks}.", "yellow"))
     out.print(f"Write {', '.join(problem.names)} in {file},")
     out.print(f"or in the notebook of chapter {problem.chapter} (make learn). The statement:")
     out.print(f"  {command} show {problem.id}", soft_wrap=True)

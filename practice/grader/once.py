@@ -16,6 +16,10 @@ ONLY_LIMITS = (
     "Only process limits are on: the code can read this disk. That is fine for your own "
     "code; `judge.py doctor` says what a stronger sandbox needs."
 )
+INTERPRETED = (
+    "Triton's interpreter ran the kernels: its compiler starts programs, which seccomp refuses. Under bubblewrap they "
+    "run on the GPU."
+)
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,8 @@ def judge(what: Asked, on_test: Callable[[str], None] | None = None, workers=Non
     )
     if "bubblewrap" not in judgement.sandbox and "landlock" not in judgement.sandbox:
         judgement.notes.append(ONLY_LIMITS)
+    if "triton" in what.problem.needs and judgement.device == "cuda" and "seccomp" in judgement.sandbox:
+        judgement.notes.append(INTERPRETED)
     if what.own:
         judgement.notes += _cell_notes(what.problem, source)
         if not what.examples:

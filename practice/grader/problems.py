@@ -9,12 +9,15 @@ where somebody wrote them, `## 提示` (with `### 提示 1`, ...) and `## 讲解
 from __future__ import annotations
 
 import functools
+import importlib.util
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PROBLEMS = ROOT / "practice" / "problems"
+MADE = "make learn installs it"
+LACKING = {"triton": "pip install triton; there is one for Linux only"}  # how to get what not every system has
 LEVELS = ("easy", "medium", "hard")
 
 
@@ -68,6 +71,14 @@ class Problem:
     def torch(self) -> bool:
         """Whether tensors cross: then the worker's parent imports torch once, and so does the judge."""
         return "torch" in self.needs
+
+    @property
+    def lacks(self) -> str:
+        """One sentence that names what this problem needs and this Python has not; '' when nothing is missing."""
+        for package in self.needs:
+            if importlib.util.find_spec(package) is None:
+                return f"problem {self.id} needs {package}, which is not installed here ({LACKING.get(package, MADE)})"
+        return ""
 
     @property
     def hidden_tests(self) -> int:

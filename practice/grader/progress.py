@@ -97,6 +97,7 @@ def row(problem: Problem, kept: dict) -> dict:
         "level": problem.level,
         "minutes": problem.minutes,
         "needs": list(problem.needs),
+        "lacks": problem.lacks,
         "status": state,
         "stale": stale,
         "given": given,

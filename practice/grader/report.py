@@ -195,6 +195,8 @@ def _print_rows(console: Console, rows: list[dict], head) -> None:
         title = _both(row["title"], row["title_zh"], "", "dim", console.width - 12)
         name = Text.assemble((str(row["id"]), "bold"), (" ★" if row["core"] else "  ", "yellow"))
         title.append(f"\n{about}, ").append(word, colour)
+        if row["lacks"]:
+            title.append(f"\n{row['lacks']}", "yellow")
         table.add_row(Text(sign, colour), name, title)
     if table is not None:
         console.print(Padding(table, (0, 0, 0, 1)))

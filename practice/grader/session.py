@@ -25,7 +25,7 @@ from grader.faults import Crashed, Fault
 from grader.layers import MOST_WRITTEN, SandboxError, Style
 from grader.problems import ROOT, Problem
 
-PRELOAD = ("numpy",)  # imported once in the parent when the learner's file imports it, not once per test
+PRELOAD = ("numpy", "torch")  # imported once in the parent when the file does so at its top, not once per test
 
 
 class Session:
@@ -40,6 +40,8 @@ class Session:
         asked: tuple[str, ...] | None = None,
         package: str | None = None,
     ):
+        if problem.lacks:
+            raise SandboxError(f"{problem.lacks}.")
         self.problem, self.shown, self.package = problem, shown, package
         self.max_reply = problem.limits.reply_mib << 20
         self.broken: Fault | None = None  # the file cannot be imported: said once, then known
@@ -100,7 +102,7 @@ class Session:
         (self.stage / "submission").mkdir()
         self.submission = self.stage / "submission" / "solution.py"
         self.submission.write_bytes(source)
-        self.preload = [m for m in PRELOAD if re.search(rb"^\s*(?:import|from)\s+%s\b" % m.encode(), source, re.M)]
+        self.preload = [m for m in PRELOAD if re.search(rb"^(?:import|from)\s+%s\b" % m.encode(), source, re.M)]
 
     def _config(self, style: Style) -> dict:
         limits = self.problem.limits
@@ -112,7 +114,7 @@ class Session:
             "RLIMIT_NOFILE": 256,
             "RLIMIT_CPU": 300,
         }
-        if not (self.problem.torch and os.path.exists(layers.NVIDIA)):
+        if not ((self.problem.torch or "torch" in self.preload) and os.path.exists(layers.NVIDIA)):
             rlimits["RLIMIT_AS"] = memory  # CUDA reserves far more addresses than it uses; there a watchdog looks
         if "bubblewrap" in style.layers or style.drop != "none":
             rlimits["RLIMIT_NPROC"] = 128  # counted for the whole user, so only where that user is ours alone
@@ -125,6 +127,7 @@ class Session:
             "max_reply": self.max_reply,
             "alone": "bubblewrap" in style.layers,
             "torch": self.problem.torch,
+            "triton": "triton" in self.problem.needs,
             "scene": (self.stage / "scene.py").exists(),
             "drop_uid": layers.NOBODY if style.drop in ("inside", "searching") else None,
             "keep_search": style.drop == "searching",
@@ -324,4 +327,5 @@ def _environment(scratch: Path) -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
+        "KINETO_LOG_LEVEL": "99",  # torch 2.13's profiler writes to stderr, which would look like the learner's output
     }

@@ -221,7 +221,7 @@ def become_child(config: dict, conn: int, out: int, scratch: str, scene) -> None
         conn = os.dup2(conn, 3)
         os.closerange(4, 1024)
         os.chdir(scratch)
-        os.environ.update(HOME=scratch, TMPDIR=scratch)
+        os.environ.update(HOME=scratch, TMPDIR=scratch, TRITON_HOME=scratch)
         confine.settle(config, scratch)
         child = Child(config, conn, scene)
         code = 0  # what ends it from here on is between it and its channel
@@ -311,6 +311,9 @@ def prepare(config: dict) -> tuple[str, object]:
         device = "cuda" if torch.cuda.is_available() else "cpu"
         torch.set_num_threads(1)
         wire.carry_tensors(device)
+    if config["triton"] and (device != "cuda" or config["seccomp"]):
+        # Triton looks when a kernel is defined. Its compiler starts programs, which seccomp refuses.
+        os.environ["TRITON_INTERPRET"] = "1"
     scene = None
     if config["scene"]:
         sys.path.insert(0, HERE)  # first: another `mini_llm` may be installed
