@@ -1,16 +1,20 @@
 """What one decode step launches: the numbers that the course starts from."""
 
+import json
 import os
 import re
 import shutil
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from mini_llm import Config, KVCache, Transformer, count_operators
+from mini_llm import Config, KVCache, Transformer, count_operators, launches
 from mini_llm.config import QWEN3_0_6B
+
+ROOT = Path(__file__).resolve().parents[2]
 
 HISTOGRAM = dict(
     mul=368, to=342, add=225, linear=197, transpose=140, pow=114, cat=113, mean=113, rsqrt=113, view=84,
@@ -128,3 +132,45 @@ def test_how_often_six_batch_sizes_compile(dynamic, compilations):
     for rows in (1, 2, 3, 5, 8, 13):
         compiled(*inputs(rows))
     assert counters["stats"]["unique_graphs"] == compilations
+
+
+# --- what a step's time is made of ----------------------------------------------------------------
+
+
+def recorded(rung):
+    """A measured step of course/recorded, as `fit_times` takes it; batch 1, context 64."""
+    found = json.loads((ROOT / "course" / "recorded" / "h200_decode.json").read_text())
+    row = next(r for r in found["rows"] if (r["batch"], r["context"], r["rung"]) == (1, 64, rung))
+    nbytes = round(row["bandwidth"] * found["copy_bytes_per_ms"] * row["ms"])
+    launches = row["replays"] or row["kernels"]
+    run = {"launches": launches, "kernels": row["kernels"], "bytes": nbytes, "ms": row["ms"]}
+    return run | {"gpu_waits": row["gpu_waits"]}, found["copy_bytes_per_ms"]
+
+
+def test_the_third_term_is_what_a_step_in_one_graph_is_made_of():
+    rungs = ("eager", "one graph", "compiled + graph", "fused + graph")
+    runs, bytes_per_ms = [recorded(rung)[0] for rung in rungs], recorded("eager")[1]
+    launch_ms, kernel_ms = launches.fit_times(runs, bytes_per_ms)
+    assert (round(launch_ms, 4), round(kernel_ms, 4)) == (0.0243, 0.0023)
+    for run in runs:
+        counts = run["launches"], run["kernels"], run["bytes"]
+        assert abs(launches.step_time(*counts, launch_ms, kernel_ms, bytes_per_ms) / run["ms"] - 1) < 0.3
+    graph = runs[1]
+    without = launches.step_time(1, 0, graph["bytes"], launch_ms, kernel_ms, bytes_per_ms)
+    assert round(graph["ms"] / without) == 18
+    assert launches.bound_by(1, graph["kernels"], graph["bytes"], launch_ms, kernel_ms, bytes_per_ms) == "kernels"
+
+
+def test_problem_131_quotes_what_was_recorded():
+    text = (ROOT / "practice" / "problems" / "131_step_time" / "problem.md").read_text()
+    for rung in ("eager", "one graph", "compiled + graph", "fused + graph"):
+        run, bytes_per_ms = recorded(rung)
+        numbers = [run["launches"], run["kernels"], f"{run['ms']:.3f}", f"{run['gpu_waits']:.3f}"]
+        line = '"launches": {}, "kernels": {}, "bytes": nbytes, "ms": {}, "gpu_waits": {}'.format(*numbers)
+        assert line in text
+    assert f"nbytes, bytes_per_ms = {run['bytes']:_}, {round(bytes_per_ms):_}" in text
+
+
+def test_savings_of_a_step_bound_by_launches_do_not_add():
+    found = launches.savings(1000, 100, 10**9, 0.01, 0.001, 10**9)
+    assert found == {"graph": 10 - 2, "fusion": 10 - 1.1, "both": 10 - 1.1}

@@ -44,8 +44,10 @@ def test_a_piece_that_changes_is_seen_through_the_package(monkeypatch):
     assert mini_llm.pad_to == "grown"
 
 
-@pytest.mark.parametrize("statement", ["import mini_llm.buckets", "import mini_llm; mini_llm.pad_to(3, [4])"])
-def test_buckets_import_no_torch(statement):
+@pytest.mark.parametrize(
+    "statement", ["import mini_llm.buckets", "import mini_llm; mini_llm.pad_to(3, [4])", "import mini_llm.launches"]
+)
+def test_what_needs_no_torch_imports_none(statement):
     code = f"import sys; {statement}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
 

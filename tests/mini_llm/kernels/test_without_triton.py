@@ -9,6 +9,7 @@ sys.modules["triton"] = None  # as if it were not installed
 import torch
 from types import SimpleNamespace
 from mini_llm import Config, Transformer
+from mini_llm.fused_norm import fused_add_rms_norm
 from mini_llm.kernels import launch
 from mini_llm.kernels.decode_step import FinalStep
 from mini_llm.paged import PagedKVCache
@@ -22,6 +23,10 @@ try:
     launch.inputs_ready[(1,)]()
 except RuntimeError as error:
     print(error)
+try:
+    fused_add_rms_norm(torch.ones(1, 4), torch.ones(1, 4), torch.ones(4), 1e-6)
+except RuntimeError as error:
+    print(error)
 """
 
 
@@ -29,4 +34,6 @@ def test_the_step_runs_and_a_launch_says_what_is_missing(pytestconfig):
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], cwd=pytestconfig.rootpath, capture_output=True, text=True, timeout=120
     )
-    assert done.stdout == "this needs Triton: pip install triton\n", done.stderr
+    needs, fused = done.stdout.splitlines()
+    assert needs == "this needs Triton: pip install triton", done.stderr
+    assert fused == f"fused_add_rms_norm is a Triton kernel, and triton is not installed in {sys.executable}."

@@ -20,7 +20,10 @@ def test_every_problem_passes_its_gate():
 
 @pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.stem)
 def test_another_right_answer_is_accepted(path):
-    report = judge(path.stem.split("_")[0], path)
+    problem = problems.get(path.stem)
+    if problem.lacks:
+        pytest.skip(problem.lacks)
+    report = judge(problem.id, path)
     assert report["verdict"] == "accepted", [t["message"] for t in report["tests"] if t["message"]][:1]
 
 
