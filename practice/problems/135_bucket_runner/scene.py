@@ -89,7 +89,7 @@ def view(solution, buffers, size):
     return buffers.view(size, size, True)
 
 
-def batch(solution, items):
+def batch_of(solution, items):
     return build_batch(items, BLOCK)
 
 

@@ -60,7 +60,7 @@ class Reader:
         self._ask(items, oracle.read(items, self.now, sum(len(tokens) for tokens, *_ in items)))
 
     def _ask(self, items, want):
-        self.script.ask(self.runner, "run", self.script.scene("batch", items), want=want)
+        self.script.ask(self.runner, "run", self.script.scene("batch_of", items, as_="batch"), want=want)
 
 
 class Paged:
@@ -84,7 +84,9 @@ class Paged:
         self.step = self.script.scene("attending_step", tokens, places, self.kv, self.factor, as_="step")
         self.buffers = self.script.scene("step_buffers", most, as_="buffers")
         if used:
-            self.script.ask_scene("use", self.buffers, self.script.scene("batch", used(self)), want=None)
+            self.script.ask_scene(
+                "use", self.buffers, self.script.scene("batch_of", used(self), as_="batch"), want=None
+            )
 
     def item(self, r, tokens, computed):
         self.last[r] = tokens[-1]
@@ -98,7 +100,9 @@ class Paged:
 
     def run(self, items, graph):
         want = self.oracle.run(items, self.factor if graph else self.now)
-        self.script.ask(self.runner, "run", self.script.scene("batch", items), want=want, tolerance=CLOSE)
+        self.script.ask(
+            self.runner, "run", self.script.scene("batch_of", items, as_="batch"), want=want, tolerance=CLOSE
+        )
 
     def cache_is_right(self):
         self.script.ask_scene("blocks_of", self.kv, want=self.oracle.blocks(), tolerance=CLOSE)
@@ -112,7 +116,7 @@ def test_fill_with_padding_every_tensor(check, rng):
     for size in (1, rng.randint(2, 5)):
         script = check.script()
         buffers = script.scene("step_buffers", 6, as_="buffers")
-        script.ask_scene("use", buffers, script.scene("batch", decoding(rng, 6)), want=None)
+        script.ask_scene("use", buffers, script.scene("batch_of", decoding(rng, 6), as_="batch"), want=None)
         inputs = script.scene("view", buffers, size, as_="inputs")
         script.make("fill_with_padding", inputs, as_="filled")
         want = dict.fromkeys(("input_ids", "positions", "seq_lens", "logits_indices"), [0] * size)
@@ -128,7 +132,7 @@ def test_fill_with_padding_in_place(check, rng):
     inputs = script.scene("view", buffers, size, as_="inputs")
     graph = script.scene("graph_of", inputs, as_="graph")
     items = decoding(rng, size)
-    script.ask_scene("use", buffers, script.scene("batch", items), want=None)
+    script.ask_scene("use", buffers, script.scene("batch_of", items, as_="batch"), want=None)
     rows = oracle.read(items, 1, size)
     script.ask(graph, "replay", want=rows[:, 2:4].T.contiguous())
     script.make("fill_with_padding", inputs, as_="filled")
@@ -140,7 +144,7 @@ def test_fill_with_padding_does_no_harm(check, rng):
     paged = Paged(check, rng, 4, poison=False)
     script, count = paged.script, rng.randint(2, 4)
     items = [paged.item(r, [rng.randrange(TOKENS)], rng.randint(0, 18)) for r in range(count)]
-    script.ask_scene("use", paged.buffers, script.scene("batch", items), want=None)
+    script.ask_scene("use", paged.buffers, script.scene("batch_of", items, as_="batch"), want=None)
     inputs = script.scene("view", paged.buffers, count, as_="inputs")
     script.make("fill_with_padding", inputs, as_="filled")
     script.ask_scene("run_once", paged.step, inputs, want=None)
@@ -196,13 +200,13 @@ def test_BucketRunner_can_run(check, rng):
     """`can_run` says whether a graph can take a batch: True or False."""
     reader = Reader(check, rng, [1, 3], capture=False)
     script, runner = reader.script, reader.runner
-    script.ask(runner, "can_run", script.scene("batch", decoding(rng, 2)), want=False)
+    script.ask(runner, "can_run", script.scene("batch_of", decoding(rng, 2), as_="batch"), want=False)
     reader.capture()
     for count, fits in ((2, True), (4, False), (3, True)):
         items = decoding(rng, count)
-        script.ask(runner, "can_run", script.scene("batch", items), want=fits)
+        script.ask(runner, "can_run", script.scene("batch_of", items, as_="batch"), want=fits)
         (reader.graph if fits else reader.eager)(items)
-    script.ask(runner, "can_run", script.scene("batch", prompts(rng, [3])), want=False)
+    script.ask(runner, "can_run", script.scene("batch_of", prompts(rng, [3]), as_="batch"), want=False)
 
 
 def test_BucketRunner_nothing_of_the_batch_before(check, rng):
@@ -252,7 +256,7 @@ def test_BucketRunner_results_can_be_kept(check, rng):
     reader = Reader(check, rng, [2, 4])
     script, batches = reader.script, [decoding(rng, count) for count in (4, 3, 4)]
     kept = [
-        script.keep(reader.runner, "run", script.scene("batch", items), as_=f"rows_{i}")
+        script.keep(reader.runner, "run", script.scene("batch_of", items, as_="batch"), as_=f"rows_{i}")
         for i, items in enumerate(batches)
     ]
     for items, rows in zip(batches, kept, strict=True):
@@ -271,7 +275,7 @@ def test_BucketRunner_large_before_small(check, rng):
     for size, larger in ((sizes[1], sizes[2]), (sizes[0], sizes[1])):
         items = decoding(rng, size if size - 1 in sizes else size - rng.randint(0, 1))
         want = torch.tensor([[tokens[0], larger] for tokens, *_ in items])
-        script.ask(runner, "run", script.scene("batch", items), want=want)
+        script.ask(runner, "run", script.scene("batch_of", items, as_="batch"), want=want)
 
 
 def test_BucketRunner_sizes_in_any_order(check, rng):

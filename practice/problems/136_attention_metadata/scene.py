@@ -95,7 +95,7 @@ def everything(solution, fixed):
     return {name: fixed.arrays[name].tolist() for name in METADATA}
 
 
-def batch(solution, items):
+def batch_of(solution, items):
     return build_batch(items, BLOCK)
 
 

@@ -25,5 +25,5 @@ def test_write_metadata_example(check):
     fixed = script.scene("fixed_tensors", 8, 4, 3, as_="fixed")
     arrays = script.scene("arrays_of", fixed, as_="arrays")
     items = [([7], 5, [3, 1], True), ([1, 2, 3], 0, [4], True)]
-    script.make("write_metadata", arrays, script.scene("batch", items), 6, 4, as_="written")
+    script.make("write_metadata", arrays, script.scene("batch_of", items, as_="batch"), 6, 4, as_="written")
     script.ask_scene("metadata", fixed, 6, 4, want=oracle.metadata(items, 6, 4, 3))

@@ -155,7 +155,7 @@ class Buffers:
         self.arrays = self.script.scene("arrays_of", self.fixed, as_="arrays")
 
     def write(self, items, tokens, requests):
-        batch = self.script.scene("batch", items)
+        batch = self.script.scene("batch_of", items, as_="batch")
         self.script.make("write_metadata", self.arrays, batch, tokens, requests, as_="written")
         return batch
 
@@ -237,7 +237,7 @@ def test_write_metadata_what_does_not_fit(check, rng):
         (long, tokens - 1, 2, [str(tokens), str(tokens - 1)]),
         (mixed(rng, 4, 3, most_tokens=2), 16, 3, ["4", "3"]),
     ):
-        batch = buffers.script.scene("batch", items)
+        batch = buffers.script.scene("batch_of", items, as_="batch")
         words = ["ValueError", *words]
         buffers.script.refuses(None, "write_metadata", buffers.arrays, batch, num_tokens, num_reqs, words=words)
         buffers.script.ask_scene("everything", buffers.fixed, want=before)

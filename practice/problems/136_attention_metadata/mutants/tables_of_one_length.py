@@ -1,4 +1,4 @@
-# verdict: error
+# verdict: error|wrong answer
 # diagnosis: requests have different numbers of blocks, so their tables are no rectangle
 def write_tables(table, block_tables, size):
     blocks = np.array(block_tables)
