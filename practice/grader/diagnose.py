@@ -137,6 +137,7 @@ def choose(name):  # from here on this module is that mutant, made anew
     run(REFERENCE, "reference", made.__dict__)
     run(MUTANTS[name], name, made.__dict__)
     globals().update({{k: v for k, v in vars(made).items() if not k.startswith("__")}})
+    sys.modules["__main__"].grow(globals(), {problem.home!r}, {list(problem.names)!r})
 """.encode()
 
 

@@ -68,6 +68,11 @@ class Problem:
         return f"{self.id}_{self.name}"
 
     @property
+    def home(self) -> str:
+        """The dotted name of the module that it grows: `mini_llm.buckets`."""
+        return f"mini_llm.{self.module.removesuffix('.py').replace('/', '.')}"
+
+    @property
     def torch(self) -> bool:
         """Whether tensors cross: then the worker's parent imports torch once, and so does the judge."""
         return "torch" in self.needs

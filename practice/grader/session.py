@@ -122,7 +122,7 @@ class Session:
             "submission": str(self.submission),
             "scratch": str(self.scratch),
             "package": self.package,
-            "grows": [f"mini_llm.{self.problem.module.removesuffix('.py').replace('/', '.')}", self.problem.names],
+            "grows": [self.problem.home, self.problem.names],
             "preload": self.preload,
             "max_reply": self.max_reply,
             "alone": "bubblewrap" in style.layers,

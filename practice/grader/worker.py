@@ -78,6 +78,17 @@ def name_of(error: BaseException) -> str:
         return "an exception without a name"
 
 
+def grow(mine: dict, home: str, names: list[str]) -> None:
+    """Puts the learner's functions in the place of the stubs of the module `home`, as in the workspace: what is in the
+    package calls them."""
+    package = [m for n, m in list(sys.modules.items()) if n.startswith("mini_llm.") and vars(m) is not mine]
+    for name in names:
+        stub = getattr(sys.modules.get(home), name, None)
+        for module in package if stub is not None and name in mine else ():
+            if vars(module).get(name) is stub:
+                setattr(module, name, mine[name])
+
+
 class Child:
     """Runs in the fork: reads requests until the judge hangs up."""
 
@@ -184,17 +195,7 @@ class Child:
         code = spec.loader.get_code(name)
         self.compiled = True
         exec(code, self.module.__dict__)
-        self.grow()
-
-    def grow(self) -> None:
-        """Puts the learner's functions in the place of the stubs, as in the workspace: what is there calls them."""
-        home, names = self.config["grows"]
-        package = [m for n, m in list(sys.modules.items()) if n.startswith("mini_llm.") and m is not self.module]
-        for name in names:
-            stub, mine = getattr(sys.modules.get(home), name, None), vars(self.module).get(name)
-            for module in package if stub is not None and mine is not None else ():
-                if vars(module).get(name) is stub:
-                    setattr(module, name, mine)
+        grow(vars(self.module), *self.config["grows"])
 
     def read(self, n: int) -> bytes:
         data = b""
