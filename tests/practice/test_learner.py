@@ -9,7 +9,7 @@ import shutil
 import pytest
 from judging import judge, run
 
-from grader import problems, progress
+from grader import cli, problems, progress
 from grader.problems import ROOT
 
 
@@ -109,18 +109,20 @@ def test_the_core_path_is_what_the_design_names():
 
 
 @pytest.mark.parametrize("command", [("list",), ("progress",), ("show", 133), ("show", 133, "--zh"), ("start", 133)])
-def test_titles_in_both_languages(command, workspace):
-    said = run(*command).stdout
+def test_titles_in_both_languages(command, workspace, capsys):
+    assert cli.main([str(word) for word in command]) == 0
+    said = capsys.readouterr().out
     assert "Choose CUDA Graph capture batch sizes" in said and "录制批大小" in said
 
 
 @pytest.mark.parametrize("columns", [24, 50, 80, 400])
-def test_lines_fit_the_terminal_and_are_never_endless(workspace, columns):
+def test_lines_fit_the_terminal_and_are_never_endless(workspace, columns, monkeypatch, capsys):
     from rich.cells import cell_len
 
-    env = os.environ | {"COLUMNS": str(columns)}
-    for command in (("list",), ("progress",), ("show", 133), ("show", 133, "--zh"), ("hint", 133)):
-        for line in lines(run(*command, env=env).stdout):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for command in (["list"], ["progress"], ["show", "133"], ["show", "133", "--zh"], ["hint", "133"]):
+        assert cli.main(command) == 0
+        for line in lines(capsys.readouterr().out):
             if "judge.py" not in line:  # a command stands on one line, to be copied
                 assert cell_len(line) <= min(columns, 100), (command, line)
 
