@@ -173,7 +173,10 @@ def confirm(question: str, yes: bool) -> bool:
     if not sys.stdin.isatty():
         raise UsageError("this asks before it goes on, and there is no terminal to ask in; --yes answers yes")
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    answer = sys.stdin.readline()
+    if not answer.endswith("\n"):  # Ctrl-D
+        print(file=sys.stderr)
+    return answer.strip().lower() in ("y", "yes")
 
 
 def make_workspace(stderr: bool = False) -> None:
