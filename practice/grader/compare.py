@@ -43,7 +43,7 @@ def difference(got: object, want: object, tolerance: float | None = None, where:
         return None
     if isinstance(want, dict):
         if set(got) != set(want):
-            return f"the keys differ{at}"
+            return f"the keys differ{at} ({_other_keys(got, want)})"
         for key in want:
             if (why := difference(got[key], want[key], tolerance, f"{where}[{key!r}]")) is not None:
                 return why
@@ -91,6 +91,15 @@ def _too_many_or_few(got: Sequence, want: Sequence) -> str:
         if numbers:
             rows.append(f"{word}: {' '.join(numbers[:6])}{' …' if len(numbers) > 6 else ''}")
     return f" ({'; '.join(rows)})" if rows else ""
+
+
+def _other_keys(got: dict, want: dict) -> str:
+    """The first keys that are missing, and the first that are too many."""
+    rows = []
+    for word, some in (("missing", [k for k in want if k not in got]), ("too many", [k for k in got if k not in want])):
+        if some:
+            rows.append(f"{word}: {', '.join(short(key, 60) for key in some[:4])}{', …' if len(some) > 4 else ''}")
+    return "; ".join(rows)
 
 
 def described_type(x: object) -> str:

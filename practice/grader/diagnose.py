@@ -87,8 +87,10 @@ class Diagnosis:
         definition = re.compile(rf"^(?:def|class) (?:{tested})\b", re.M)
         candidates = [m for m in mutants(self._problem.folder).values() if m.verdict != "timeout"]
         candidates.sort(key=lambda m: not definition.search(m.path.read_text(encoding="utf-8")))
-        deadline = time.monotonic() + (SECONDS_WITH_TORCH if self._problem.torch else SECONDS)
         try:
+            if self._session is None:
+                self._session = Session(self._problem, _all_in_one(self._problem), "mutants", asked=self._asked)
+            deadline = time.monotonic() + (SECONDS_WITH_TORCH if self._problem.torch else SECONDS)
             for mutant in candidates:
                 if time.monotonic() > deadline:
                     break
@@ -105,8 +107,6 @@ class Diagnosis:
     _solution: Solution | None = None
 
     def _answers_alike(self, mutant: Mutant, calls: list[Call]) -> bool:
-        if self._session is None:
-            self._session = Session(self._problem, _all_in_one(self._problem), "mutants", asked=self._asked)
         if self._solution is None:
             self._solution = Solution(self._session)
         self._solution.run("call", None, "choose", [mutant.name], {})

@@ -39,7 +39,8 @@ def test_right(got, want, tolerance):
         ("1", 1.0, 1e-9, "a number was expected, not a str"),
         (1.1, 1.0, 1e-9, "differs"),
         ({1: 2}, {1: 3}, None, r"at \[1\]"),
-        ({1: 2}, {2: 2}, None, "keys differ"),
+        ({1: 2}, {2: 2}, None, r"the keys differ \(missing: 2; too many: 1\)"),
+        ({}, dict.fromkeys("abcdef", 1), None, r"\(missing: 'a', 'b', 'c', 'd', …\)"),
     ],
 )
 def test_wrong(got, want, tolerance, says):

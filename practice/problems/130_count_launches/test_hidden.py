@@ -89,11 +89,12 @@ def test_top_level_operators_that_touch(check, rng):
     cases = [
         ([("aten::add", 1, 0.0, 2.0), ("aten::add", 1, 2.0, 4.0)],),
         ([("aten::to", 1, 0.0, 3.0), ("aten::copy_", 1, 0.0, 2.0)],),
+        ([("aten::copy_", 1, 0.0, 2.0), ("aten::to", 1, 0.0, 3.0)],),
         ([("aten::to", 1, 0.0, 3.0), ("aten::copy_", 1, 1.0, 3.0)],),
     ]
     for _ in range(12):
         events = []
-        for start in range(0, 40, 10):  # each with one at its start and one at its end, and the next one follows
+        for start in range(0, 10 * rng.randint(1, 4), 10):  # each has one at its start, one at its end, and a follower
             first, last = start + rng.randint(1, 4), start + rng.randint(5, 9)
             events.append((f"aten::{rng.choice(OTHERS)}", 1, float(start), start + 10.0))
             events.append(("aten::empty", 1, float(start), float(first)))
