@@ -1,6 +1,6 @@
 """A residual addition and the RMSNorm after it as one Triton kernel: what a fused kernel is, to write once yourself.
 
-Eager PyTorch runs seven kernels for the two, and each reads and writes all of x. This one reads a row once, does it all
+Eager PyTorch runs seven operators for the two, and most read and write all of x. This one reads a row once, does it all
 in registers, and writes it once. The engine runs its own, in `kernels/elementwise.py`, which can also start early.
 """
 

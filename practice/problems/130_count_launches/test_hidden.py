@@ -47,14 +47,14 @@ def test_launching_calls_whole_names(check, rng):
 # -- top_level_operators ------------------------------------------------------------------------------------------
 
 
-def calls(rng, events, thread, start, names, depth=0, gap=1):
+def calls(rng, events, thread, start, names, depth=0):
     """Adds some calls one after another from `start` on, each with calls inside it; when the last one ends."""
     now = start
     for _ in range(rng.randint(1, 3) if depth else rng.randint(2, 5)):
-        begin = now + (rng.randint(1, 3) if gap else 0)
-        inside = begin + (rng.randint(1, 2) if gap else 0)
+        begin = now + rng.randint(1, 3)
+        inside = begin + rng.randint(1, 2)
         if depth < 2 and rng.random() < 0.6:
-            inside = calls(rng, events, thread, inside, names, depth + 1, gap)
+            inside = calls(rng, events, thread, inside, names, depth + 1)
         now = inside + rng.randint(1, 3)
         events.append((f"aten::{rng.choice(names)}", thread, float(begin), float(now)))
     return now
