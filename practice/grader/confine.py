@@ -204,7 +204,7 @@ def empty(folder: str, seconds: float) -> bool:
 
 def size_of(folder: str, most: int) -> int:
     """Bytes of the files below a folder, by the blocks they take; counting ends when there are more than `most`, or
-    more than 10,000 names."""
+    more than 50,000 names."""
     total, seen, waiting = 0, 0, [folder]
     while waiting and total <= most:
         try:
@@ -214,7 +214,7 @@ def size_of(folder: str, most: int) -> int:
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
                     total += entry.stat(follow_symlinks=False).st_blocks * 512
-                    if seen > 10_000:
+                    if seen > 50_000:
                         return most + 1
         except OSError:
             pass  # closed by the code that made it, or gone

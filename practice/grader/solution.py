@@ -197,7 +197,7 @@ class Solution:
             raise OutOfMemory(f"{what} held more than {memory} MiB of memory")
         if written > MOST_WRITTEN:
             self._finish(0)
-            raise Crashed(f"{what} wrote more than {MOST_WRITTEN >> 20} MiB of files, and its process was ended")
+            raise Crashed(f"{what} wrote more than {MOST_WRITTEN >> 20} MiB or 50,000 files, and its process was ended")
 
     def _owed(self, limit: float, started: float) -> float:
         """Seconds still due to a call on a busy machine: a call that computes gets its limit in processor time, up to
