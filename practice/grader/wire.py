@@ -61,7 +61,8 @@ class _Torch:
             if x.numel() * x.element_size() > MAX_TEXT:
                 raise NotPlain(f"a tensor of {x.numel() * x.element_size():,} bytes")
             name, shape = self.names[x.dtype], [int(n) for n in x.shape]
-            x = x.detach().resolve_neg().cpu().contiguous()  # waits for the GPU
+            x = x.detach().resolve_neg().cpu()  # waits for the GPU
+            x = x.clone(memory_format=torch.contiguous_format)  # contiguous() leaves one element with a stride of three
             data = x.reshape(-1).view(torch.uint8).numpy().tobytes()
         except NotPlain:
             raise

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 
+import msgpack
 import pytest
+import torch
 import toy
 
 from grader import check as gate
-from grader import session
+from grader import session, wire
 from grader.runner import Workers, judge
 
 
@@ -174,3 +176,22 @@ def test_a_mistake_is_named_when_its_answer_is_an_object_of_the_files_own(see):
     """A type that the file defines goes by another module's name in each worker."""
     mine = changed("return Answer()").replace("class CapturedStep", "class Answer:\n    pass\n\nclass CapturedStep")
     assert see(mine).first_failure.diagnosis == "the answer came in an object of its own"
+
+
+def test_the_numbers_cross_however_they_lie_in_memory(monkeypatch):
+    monkeypatch.setattr(wire, "_torch", None)
+    wire.carry_tensors()
+    numbers = torch.arange(12.0).view(3, 4)
+    for x in (
+        numbers.t(),
+        numbers[:, 1::2],
+        numbers[:1, 2],  # one element with a stride of four
+        numbers[1, 1],
+        numbers[0].expand(2, 4),
+        torch._neg_view(numbers),
+        numbers.bfloat16()[1:, 1:],
+        numbers.clone().requires_grad_() * 2,
+        numbers[:0],
+    ):
+        came = wire.decode(msgpack.packb(wire.encode(x)))
+        assert torch.equal(came, x.detach()) and came.dtype == x.dtype

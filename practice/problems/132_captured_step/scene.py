@@ -155,6 +155,11 @@ def fill(solution, tensor, number):
     tensor.fill_(number)
 
 
+def put(solution, tensor, value):
+    """Other numbers in the same memory."""
+    tensor.copy_(value)
+
+
 def read(solution, thing):
     return thing
 

@@ -47,45 +47,47 @@ def test_copy_in_copies_into_the_buffers(check, rng):
             script.ask_scene("read", place, want=value)
 
 
+def refuses(script, rng, was, came, words):
+    """Values that do not fit are refused with these words, and ones that fit are copied afterwards."""
+    buffers, memory = buffers_of(script, was)
+    script.refuses(None, "copy_in", buffers, came, words=["ValueError", *words])
+    for place, value in zip(memory, was, strict=True):
+        script.ask_scene("read", place, want=value)
+    values = [whole(rng, *b.shape, dtype=b.dtype) for b in was]
+    script.ask_call("copy_in", buffers, values, want=None)
+    for place, value in zip(memory, values, strict=True):
+        script.ask_scene("read", place, want=value)
+
+
 def test_copy_in_refuses_another_shape(check, rng):
     """A value of another shape is refused with a ValueError that names the input and both shapes."""
     n = rng.randint(3, 6)
     for was, came in (((n,), (n + 1,)), ((n,), (1,)), ((n,), ()), ((2, n), (n,)), ((2, n), (n, 2))):
-        script = check.script()
-        buffers, _ = buffers_of(script, [whole(rng, 3), whole(rng, *was)])
-        words = ["ValueError", "input 1", str(list(was)), str(list(came))]
-        script.refuses(None, "copy_in", buffers, [whole(rng, 3), whole(rng, *came)], words=words)
+        words = ["input 0", str(list(was)), str(list(came))]
+        refuses(check.script(), rng, [whole(rng, *was), whole(rng, 3)], [whole(rng, *came), whole(rng, 3)], words)
 
 
 def test_copy_in_refuses_another_dtype(check, rng):
     """A value of another dtype is refused with a ValueError that names the input and both dtypes."""
     n = rng.randint(2, 4)
     for was, came in (("float32", "bfloat16"), ("int64", "float32"), ("int64", "int32"), ("float32", "float64")):
-        script = check.script()
-        buffers, _ = buffers_of(script, [whole(rng, n, dtype=getattr(torch, was)), whole(rng, 3)])
-        values = [whole(rng, n, dtype=getattr(torch, came)), whole(rng, 3)]
-        script.refuses(None, "copy_in", buffers, values, words=["ValueError", "input 0", was, came])
+        there, value = (whole(rng, n, dtype=getattr(torch, name)) for name in (was, came))
+        refuses(check.script(), rng, [there, whole(rng, 3)], [value, whole(rng, 3)], ["input 0", was, came])
 
 
 def test_copy_in_refuses_another_number_of_inputs(check, rng):
     """More values than buffers, or fewer, are refused with a ValueError that says how many there are of each."""
     n = rng.randint(2, 4)
     for came in (n - 1, n + 1):
-        script = check.script()
-        buffers, _ = buffers_of(script, [whole(rng, 2) for _ in range(n)])
-        values = [whole(rng, 2) for _ in range(came)]
-        script.refuses(None, "copy_in", buffers, values, words=["ValueError", str(n), str(came)])
+        there, values = ([whole(rng, 2) for _ in range(count)] for count in (n, came))
+        refuses(check.script(), rng, there, values, [str(n), str(came)])
 
 
 def test_copy_in_copies_all_or_nothing(check, rng):
-    """When one value is refused, no buffer has changed, those before it neither."""
-    for came in ([whole(rng, 3), whole(rng, 4)], [whole(rng, 3)], [whole(rng, 3), whole(rng, 3).long()]):
-        script = check.script()
-        first = [whole(rng, 3), whole(rng, 3)]
-        buffers, memory = buffers_of(script, first)
-        script.refuses(None, "copy_in", buffers, came, words=["ValueError"])
-        for place, value in zip(memory, first, strict=True):
-            script.ask_scene("read", place, want=value)
+    """When a later value is refused, by its own number, no buffer has changed, those before it neither."""
+    for came in (whole(rng, 4), whole(rng, 3).long(), whole(rng, 1)):
+        there, values = [whole(rng, 3) for _ in range(3)], [whole(rng, 3), whole(rng, 3), came]
+        refuses(check.script(), rng, there, values, ["input 2"])
 
 
 # --- warm_up ----------------------------------------------------------------------------------------
@@ -129,7 +131,7 @@ def test_warm_up_lets_errors_out(check, rng):
 
 
 def test_CapturedStep_reads_new_inputs(check, rng):
-    """Each call computes with the inputs of that call, all of them."""
+    """Each call computes with the numbers that all its inputs have now, also where a tensor comes again."""
     for x_dtype, y_dtype in ((torch.float32, torch.float32), (torch.bfloat16, torch.int64)):
         script = check.script()
         (scale, other), term = two(rng), rng.randint(2, 5)
@@ -139,11 +141,14 @@ def test_CapturedStep_reads_new_inputs(check, rng):
 
         step = script.scene("weighted_step", scale=scale, term=term, as_="step")
         captured = script.make("CapturedStep", step, *draw())
-        script.keep(captured, "", *draw(), as_="first")
+        held = [script.scene("hold", value, as_=name) for name, value in zip("xy", draw(), strict=True)]
+        script.keep(captured, "", *held, as_="first")
+        script.ask_scene("change", step, scale=other, want=None)
         for _ in range(2):
             x, y = draw()
-            script.ask(captured, "", x, y, want=oracle.weighted(x, y, scale, term))
-        script.ask_scene("change", step, scale=other, want=None)
+            for place, value in zip(held, (x, y), strict=True):
+                script.ask_scene("put", place, value, want=None)
+            script.ask(captured, "", *held, want=oracle.weighted(x, y, scale, term))
         x, y = draw()
         script.ask(step, "", x, y, want=oracle.weighted(x, y, other, term))
         script.ask(captured, "", x, y, want=oracle.weighted(x, y, scale, term))
@@ -257,10 +262,10 @@ def test_CapturedStep_works_on_the_steps_tensors(check, rng):
     script.ask_scene("change", step, scale=other, want=None)
     script.ask_scene("fill", held, number, want=None)
     script.ask_scene("put_another_total", step, whole(rng, 2), want=None)
-    x, y = whole(rng, 2), whole(rng, 2)
-    script.ask(captured, "", x, want=scale * (number + x + 1))
-    script.ask_scene("read", held, want=number + x + 1)
-    script.ask(captured, "", y, want=scale * (number + x + 1 + y + 1))
+    x = whole(rng, 2)
+    for calls in (1, 2, 3):
+        script.ask(captured, "", x, want=scale * (number + calls * (x + 1)))
+    script.ask_scene("read", held, want=number + 3 * (x + 1))
 
 
 def test_CapturedStep_uses_the_pool(check, rng):
