@@ -1,4 +1,4 @@
-# verdict: error
+# verdict: error|wrong answer
 # diagnosis: a piece returns something other than a tuple, such as the bare value where there is only one; it returns a tuple, of one value too
 def split_at(graph_module, op):
     nodes = {node.name: node for node in graph_module.graph.nodes}
