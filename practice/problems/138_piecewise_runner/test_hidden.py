@@ -273,7 +273,7 @@ def test_PiecewiseRunner_all_kinds_of_batches(check, rng):
 
 def test_PiecewiseRunner_numbers_of_now_for_attention(check, rng):
     """Attention sees the Python values of this very step; the pieces keep those of the capture."""
-    server = Server(check, rng, [3, 8])
+    server = Server(check, rng, [3, 9])
     server.run((0, rng.randint(3, 6), True), (1, 2, True))
     for scale in (0.5, 4.0):
         server.change(gain=rng.choice([0.5, 1.5]), scale=scale)
