@@ -58,6 +58,8 @@ class _Torch:
                 raise NotPlain(f"a tensor of layout {x.layout} on the device {x.device}")
             if x.dtype not in self.names:
                 raise NotPlain(f"a tensor of {x.dtype}")
+            if x.dim() > MAX_DIMS:
+                raise NotPlain(f"a tensor of {x.dim()} dimensions")
             if x.numel() * x.element_size() > MAX_TEXT:
                 raise NotPlain(f"a tensor of {x.numel() * x.element_size():,} bytes")
             name, shape = self.names[x.dtype], [int(n) for n in x.shape]

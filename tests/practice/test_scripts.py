@@ -85,6 +85,7 @@ BROKEN = {
     "a parameter": ("return torch.nn.Parameter(self.graph.replay())", "wrong answer", "torch.nn.parameter.Parameter"),
     "a sparse tensor": ("return self.graph.replay().to_sparse()", "wrong answer", "layout torch.sparse_coo"),
     "a meta tensor": ("return self.graph.replay().to('meta')", "wrong answer", "device meta"),
+    "too many dimensions": ("return x.reshape(*[1] * 16, 3)", "wrong answer", "17 dimensions"),
     "a number": ("return 3", "wrong answer", "a torch.Tensor was expected, not an int"),
     "too large": ("return torch.zeros(9 << 20)", "wrong answer", "bytes"),
     "out of memory": ("return torch.zeros(1 << 40)", "memory", "MiB of memory"),
