@@ -48,7 +48,10 @@ def difference(got: object, want: object, tolerance: float | None = None, where:
             if (why := difference(got[key], want[key], tolerance, f"{where}[{key!r}]")) is not None:
                 return why
         return None
-    return None if got == want else f"the value differs{at}"
+    if got == want:
+        return None
+    both = f": {short(want, 60)} expected, {short(got, 60)} came" if where else ""
+    return f"the value differs{at}{both}"
 
 
 def is_tensor(x: object) -> bool:

@@ -64,6 +64,23 @@ def compose(problem: Problem, mutant: Mutant) -> str:
     return f"{reference_source(problem)}\n\n{mutant.path.read_text(encoding='utf-8')}"
 
 
+def called_parts(source: str, part: str, parts: Iterable[str]) -> set[str]:
+    """Which of the other `parts` the function or class `part` of a file calls, through others of the file, too.
+
+    By the text alone: the file is not to be trusted, and parsing it could take the judge with it.
+    """
+    heads = list(re.finditer(r"^(?:async )?(?:def|class) (\w+)", source, re.M))
+    ends = [*(head.start() for head in heads[1:]), len(source)]
+    bodies = {head[1]: source[head.end() : end] for head, end in zip(heads, ends, strict=True)}
+    seen, todo = {part}, [part]
+    while todo:
+        for name in re.findall(r"(?<![\w.])(\w+)\(", bodies.get(todo.pop(), "")):
+            if name in bodies and name not in seen:
+                seen.add(name)
+                todo.append(name)
+    return seen.intersection(parts) - {part}
+
+
 class Diagnosis:
     """Starts its worker at the first question; close it at the end."""
 
@@ -76,17 +93,25 @@ class Diagnosis:
         found = mutants(self._problem.folder).get(name)
         return found.diagnosis if found else name
 
-    def of(self, calls: list[Call]) -> str:
+    def of(self, calls: list[Call], sound: Iterable[str] = ()) -> str:
         """The name of the mistake that explains all these calls, or ''.
 
         A mutant explains them when it gives the same answers, wrong ones where the learner's are wrong. The calls go
         to it in the order in which the learner's code got them, since a mistake may be to remember. Where several
-        mutants fit, one that is wrong in the function itself comes before one that is wrong in what it calls.
+        mutants fit, one that is wrong in the function itself comes before one that is wrong in what it calls, and one
+        that is wrong in a `sound` part, whose own tests the learner's code passed, comes last.
         """
         tested = "|".join({re.escape(c.name) for c in calls if c.op in ("each", "call")})
         definition = re.compile(rf"^(?:def|class) (?:{tested})\b", re.M)
+        sound = set(sound)
         candidates = [m for m in mutants(self._problem.folder).values() if m.verdict != "timeout"]
-        candidates.sort(key=lambda m: not definition.search(m.path.read_text(encoding="utf-8")))
+
+        def order(mutant: Mutant) -> tuple[bool, bool]:
+            text = mutant.path.read_text(encoding="utf-8")
+            wrong = set(re.findall(r"^(?:def|class) (\w+)", text, re.M)).intersection(self._problem.parts)
+            return bool(wrong) and wrong <= sound, not definition.search(text)
+
+        candidates.sort(key=order)
         try:
             if self._session is None:
                 self._session = Session(self._problem, _all_in_one(self._problem), "mutants", asked=self._asked)
@@ -134,6 +159,7 @@ def choose(name):  # from here on this module is that mutant, made anew
     for other in set(globals()) - OWN:
         del globals()[other]
     made = sys.modules["mutant"] = types.ModuleType("mutant")
+    made.__file__ = __file__
     run(REFERENCE, "reference", made.__dict__)
     run(MUTANTS[name], name, made.__dict__)
     globals().update({{k: v for k, v in vars(made).items() if not k.startswith("__")}})
@@ -153,9 +179,11 @@ def _alike(solution: Solution, mutant: Mutant, call: Call) -> bool:
             return False
         if isinstance(call.want, Refusal) and call.want.met_by(fault.trace) != (call.why is None):
             return False  # one of the two says what was wrong, the other does not
-        if isinstance(fault, Raised) and mutant.verdict == "error":
-            return True  # its mistake is to raise here; with which exception is a matter of style
-        return _own(fault.kind) == _own(call.fault.kind)
+        if _own(fault.kind) == _own(call.fault.kind):
+            return True
+        # its mistake is to raise here; with which exception is a matter of style, unless the scene says what it saw
+        scenes = "scene." in f"{fault.kind} {call.fault.kind}"
+        return isinstance(fault, Raised) and mutant.verdict == "error" and not scenes
     if call.keep is not None:
         return call.fault is None
     if call.fault is not None or bool(solution.warned) != bool(call.warned):

@@ -105,6 +105,11 @@ def _worth_showing(failures: list[Result]) -> Iterable[Result]:
         yield test
 
 
+def _seen_at_once(test: Result) -> bool:
+    """Whether `why` says no more than the answer, which is so short that one sees where a value differs."""
+    return test.why == "the value differs" or ("the value differs" in test.why and len(test.got) <= 80)
+
+
 def _failure(test: Result) -> Group:
     items: list = [Text.assemble(("✗ ", "red"), (f"{test.part}: ", "bold"), test.rule or test.name)]
     grid = Table.grid(padding=(0, 2))
@@ -115,7 +120,7 @@ def _failure(test: Result) -> Group:
         ("expected", test.expected),
         ("got", test.got),
         ("", "" if test.got else test.why),
-        ("why", test.why if test.got and "value differs" not in test.why else ""),
+        ("why", test.why if test.got and not _seen_at_once(test) else ""),
         ("likely mistake", test.diagnosis),
         ("note", test.share),
     ]

@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 
 from grader import confine
-from grader.checks import STUB, Check, Failed
-from grader.diagnose import Diagnosis
+from grader.checks import STUB, Call, Check, Failed
+from grader.diagnose import Diagnosis, called_parts
 from grader.faults import Fault, NotRun
 from grader.problems import Problem, ProblemError
 from grader.session import Session
@@ -194,7 +194,7 @@ def judge(
         workers = workers or stack.enter_context(Workers(problem, asked))
         session = workers.take(source, shown, package)
         judgement = Judgement(problem, shown, seed, examples, session.sandbox, session.device, only=part)
-        plugin = _Plugin(judgement, session, workers.diagnosis, on_test, diagnoses)
+        plugin = _Plugin(judgement, session, workers.diagnosis, on_test, diagnoses, source.decode("utf-8", "replace"))
         _run_pytest(problem.folder / ("test_examples.py" if examples else "test_hidden.py"), plugin)
     if not judgement.tests:
         raise JudgeError(f"{problem.slug}: no test ran.")
@@ -257,8 +257,10 @@ class _Plugin:
         diagnosis: Diagnosis,
         on_test: Callable[[str], None] | None,
         diagnoses: int | None,
+        source: str,
     ):
         self.judgement, self.session, self.diagnosis, self.on_test = judgement, session, diagnosis, on_test
+        self.source = source
         self.diagnoses = diagnoses  # how many failing tests get one; None: all
         self.trouble, self.stopped = "", False
         self._results: dict[str, Result] = {}
@@ -276,11 +278,33 @@ class _Plugin:
         return random.Random(f"{self.judgement.seed} {request.node.name}")
 
     @pytest.fixture(name="check")
-    def check_fixture(self, solution):
+    def check_fixture(self, solution, request):
         seconds = CALLS_OF_A_TEST * self.judgement.problem.limits.call_s
         failed = sum(t.outcome not in ("passed", "not run") for t in self.judgement.tests)
         wanted = self.diagnoses is None or failed < self.diagnoses
-        return Check(solution, self.diagnosis.of if wanted else lambda calls: "", self.diagnosis.known, seconds)
+        part = self._results[request.node.nodeid].part
+
+        def diagnose(calls: list[Call]) -> str:
+            if not wanted:
+                return ""
+            broken = self._broken_below(part)
+            if broken and calls[-1].fault is not None:  # that something was raised is little to know a mistake by
+                return broken
+            return self.diagnosis.of(calls, self._sound()) or broken
+
+        return Check(solution, diagnose, self.diagnosis.known, seconds)
+
+    def _sound(self) -> set[str]:
+        """The parts of which every test has passed."""
+        tests = self.judgement.tests
+        return {t.part for t in tests} - {t.part for t in tests if t.outcome != "passed"}
+
+    def _broken_below(self, part: str) -> str:
+        """What to say of a failing part that calls another one of the problem's, which fails itself."""
+        failed = dict.fromkeys(t.part for t in self.judgement.tests if t.outcome not in ("passed", "not run"))
+        called = called_parts(self.source, part, failed) if set(failed) - {part} else set()
+        first = next((name for name in failed if name in called), None)
+        return f"{part} calls {first}, which fails its own tests: begin there" if first else ""
 
     def pytest_collection_modifyitems(self, items):
         problem, only = self.judgement.problem, self.judgement.only

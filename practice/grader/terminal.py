@@ -105,13 +105,18 @@ class Text(rich.text.Text):
 
 def markdown(text: str):
     """Markdown to print: paragraphs wrapped as `Text`, numbered lists with their dots."""
-    from rich.markdown import ListItem, Markdown, Paragraph, TextElement  # slow to import
+    from rich.markdown import ListItem, Markdown, Paragraph, TableDataElement, TextElement  # slow to import
     from rich.segment import Segment
 
     class Ours(Paragraph):
         def on_enter(self, context) -> None:
             TextElement.on_enter(self, context)
             self.text = Text(justify="left")
+
+    class Cell(TableDataElement):
+        def __init__(self, justify) -> None:
+            super().__init__(justify)
+            self.content = Text("", justify=justify, overflow="fold")
 
     class Item(ListItem):
         def render_number(self, console, options, number, last_number):
@@ -124,7 +129,7 @@ def markdown(text: str):
                 yield Segment("\n")
 
     class Page(Markdown):
-        elements = {**Markdown.elements, "paragraph_open": Ours, "list_item_open": Item}
+        elements = {**Markdown.elements, "paragraph_open": Ours, "list_item_open": Item, "td_open": Cell}
 
     # a line end inside Chinese text is no space
     text = re.sub(rf"(?<=[{HAN}])\n *(?=[{HAN}`]|\*\*)|(?<=[`*])\n *(?=[{HAN}])", "", text)

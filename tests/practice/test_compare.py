@@ -38,6 +38,7 @@ def test_right(got, want, tolerance):
         (True, 1.0, 1e-9, "a number was expected, not a bool"),
         ("1", 1.0, 1e-9, "a number was expected, not a str"),
         (1.1, 1.0, 1e-9, "differs"),
+        ({"a": 1, "b": [4, 18]}, {"a": 1, "b": [4, 4]}, None, r"at \['b'\]\[1\]: 4 expected, 18 came"),
         ({1: 2}, {1: 3}, None, r"at \[1\]"),
         ({1: 2}, {2: 2}, None, r"the keys differ \(missing: 2; too many: 1\)"),
         ({}, dict.fromkeys("abcdef", 1), None, r"\(missing: 'a', 'b', 'c', 'd', …\)"),

@@ -50,6 +50,16 @@ def test_a_paragraph_of_markdown_fills_its_lines():
     assert cell_len(first) >= 38
 
 
+def test_no_cell_of_a_table_is_cut_off():
+    out = io.StringIO()
+    rows = ["独立的 `GraphModule`；按 `inputs` 的顺序接收各值，返回 `outputs` 的元组", "`call_function`、`call_method`"]
+    text = f"| 字段 | 含义 |\n| --- | --- |\n| {rows[1]} | {rows[0]} |\n"
+    console(file=out, width=40).print(markdown(text))
+    assert "…" not in out.getvalue()
+    for mark in ("call_function", "call_method", "GraphModule", "元组"):
+        assert mark in out.getvalue()
+
+
 def test_a_console_is_neither_wider_nor_narrower_than_can_be_read(monkeypatch):
     for asked, got in ((1, 20), (50, 50), (400, 100)):
         monkeypatch.setenv("COLUMNS", str(asked))

@@ -170,6 +170,19 @@ def test_the_likely_mistake(submit, wrong, says):
     assert says in diagnosis and bool(says) == bool(diagnosis), diagnosis
 
 
+@pytest.mark.parametrize(
+    ("calls", "says"),
+    [("pad_to(b, s)", "calls pad_to, which fails its own tests"), ("unknown", "")],
+)
+def test_a_part_that_calls_a_broken_one_says_where_to_begin(submit, calls, says):
+    broken = "def pad_to(bs, sizes): return [][bs]"
+    above = f"def helper(d, s):\n    return [{calls} for b in d]\ndef expected_waste(d, s): return helper(d, s)"
+    tests = judge(133, submit(pad_to=broken, expected_waste=above))["tests"]
+    failed = {t["part"]: t["diagnosis"] for t in tests if t["outcome"] != "passed"}
+    assert says in failed["expected_waste"] and bool(says) == bool(failed["expected_waste"])
+    assert "begin there" not in failed["pad_to"]
+
+
 def test_a_control_input_is_reported_as_one(submit):
     """Where only an ordinary input fails, the property of the test is not what is wrong."""
     odd = "def pad_to(bs, sizes):\n    return None if not sizes or bs > sizes[-1] else 0"

@@ -55,7 +55,7 @@ def wrong_warnings(lines, mode, support, **settings):
         return "no log came back"
     found = steps(mode, support, **settings)
     if not found:
-        return f"nothing is taken away here, and {len(lines)} warnings were logged" if lines else None
+        return f"nothing is taken away here, and so often a warning was logged: {len(lines)}" if lines else None
     if not lines:
         return f"{mode} became {NAMES[found[-1][0]]} and nothing was logged"
     at, reasons = mode, ""

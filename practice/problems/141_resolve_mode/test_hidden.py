@@ -16,6 +16,7 @@ NOISE = (
     "WARNING dispatch: an old setting names cudagraph_mode {mode}",
     "WARNING buckets: max_capture_size={n} is no rung of the ladder: cut to {m}",
     "INFO executor: {n} PIECEWISE and {m} FULL sizes captured in 0.82 s; their graphs hold 0.94 GiB",
+    "INFO weights: log level {n}, ERROR lines so far: 0",
     "INFO bench: the run before used cudagraph_mode {mode}",
 )
 REASONS = (
@@ -50,7 +51,7 @@ def log(rng, changes, error=False, noise=2):
     for some in rng.sample(NOISE, noise):
         lines.insert(rng.randint(0, len(lines)), filled(rng, some))
     if error:  # nothing follows
-        lines = lines[: next(i for i, line in enumerate(lines) if line.startswith("ERROR")) + 1]
+        lines = lines[: next(i for i, line in enumerate(lines) if line.startswith("ERROR ")) + 1]
     hour, minute = rng.randint(0, 23), rng.randint(0, 59)
     return "\n".join(f"{hour:02}:{minute:02}:{second:02} {line}" for second, line in enumerate(lines))
 
@@ -80,7 +81,7 @@ def test_read_log_failed_start(check, rng):
 
 
 def test_read_log_other_lines(check, rng):
-    """Lines about anything else change nothing, even when they name a mode or say 'becomes'."""
+    """Lines about anything else change nothing, even when they name a mode, 'becomes' or ERROR."""
     cases = [(log(rng, rng.randint(0, 2), error=i % 5 == 4, noise=rng.randint(2, 6)),) for i in range(20)]
     check.each("read_log", cases, oracle.read_log)
 

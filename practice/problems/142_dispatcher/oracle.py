@@ -32,6 +32,10 @@ def graphs(mode, sizes, max_num_seqs, query_len=1):
     return rows
 
 
+def attributes(mode, sizes, max_num_seqs, query_len=1):
+    return {"mode": mode, "sizes": [n for n in range(max(sizes) + 1) if n in sizes], "query_len": query_len}
+
+
 def keys(mode, sizes, max_num_seqs, query_len=1):
     rows = graphs(mode, sizes, max_num_seqs, query_len)
     return {name: [row[1:] for row in rows if row[0] == name] for name in ("PIECEWISE", "FULL")}

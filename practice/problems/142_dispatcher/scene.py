@@ -75,6 +75,12 @@ def refused(solution, num_tokens, **settings):
     return False
 
 
+def attributes(solution, *, mode, sizes, max_num_seqs, query_len=1):
+    """What others read of a dispatcher, besides its keys."""
+    made = _dispatcher(solution, mode, sizes, max_num_seqs, query_len)
+    return {"mode": made.mode.name, "sizes": list(made.sizes), "query_len": made.query_len}
+
+
 def keys(solution, *, mode, sizes, max_num_seqs, query_len=1):
     """{"PIECEWISE": [...], "FULL": [...]}: (num_tokens, num_reqs, uniform) of each key, ascending."""
     made, found = _dispatcher(solution, mode, sizes, max_num_seqs, query_len), {}

@@ -176,6 +176,12 @@ def test_CudagraphDispatcher_lost_graphs(check, rng):
     check.each("dispatch", cases, oracle.dispatch, scene=True)
 
 
+def test_CudagraphDispatcher_attributes(check, rng):
+    """A dispatcher says which mode, which sizes (ascending, each once) and which query_len it was made with."""
+    cases = [(check.keywords(**server(check, rng, mode, rng.randint(1, 3))[0]),) for mode in MODES]
+    check.each("attributes", cases, oracle.attributes, scene=True)
+
+
 def test_CudagraphDispatcher_capture_order(check, rng):
     """Graphs of pieces are captured before full ones, and each kind from the largest to the smallest."""
     cases = [(check.keywords(**server(check, rng, mode, rng.randint(1, 2))[0]),) for mode in (*MODES, PAIR, PAIR)]
