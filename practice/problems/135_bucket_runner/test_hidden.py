@@ -213,7 +213,10 @@ def test_BucketRunner_nothing_of_the_batch_before(check, rng):
     """Batches grow and shrink, long block tables are followed by short ones: nothing that was there before shows."""
     reader = Reader(check, rng, [1, 2, 4, 8])
     for count, longest in ((8, 19), (3, 2), (1, 3), (7, 19), (5, 1), (2, 3)):
-        reader.graph(decoding(rng, count, longest))
+        items = decoding(rng, count, longest)
+        reader.graph(items)
+    elsewhere = decoding(rng, count)  # the same tokens again, in other places
+    reader.graph([(tokens, *place) for (tokens, *_), (_, *place) in zip(items, elsewhere, strict=True)])
 
 
 def test_BucketRunner_writes_its_own_slots(check, rng):
