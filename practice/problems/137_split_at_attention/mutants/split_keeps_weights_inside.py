@@ -1,5 +1,5 @@
 # verdict: wrong answer
-# diagnosis: weights are inside the pieces; a weight is an input of each piece that reads it, so that layers can share their code
+# diagnosis: a weight is inside a piece, or made by one; it is given: an input of each piece that reads it, so that layers can share their code
 _right = split_at
 
 

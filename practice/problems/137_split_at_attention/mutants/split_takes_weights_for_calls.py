@@ -1,5 +1,5 @@
 # verdict: wrong answer
-# diagnosis: nodes that name a weight (get_attr) were taken for calls; a weight is given, and no piece makes it
+# diagnosis: a weight is inside a piece, or made by one; it is given: an input of each piece that reads it, so that layers can share their code
 def split_at(graph_module, op):
     nodes = {node.name: node for node in graph_module.graph.nodes if node.op not in ("placeholder", "output")}
     places = {node.name: node for node in graph_module.graph.nodes}
