@@ -1,0 +1,13 @@
+# verdict: wrong answer
+# diagnosis: a row that shows the step before again was not recognised: compare the other engine's rows with those of `before`, in that layer
+def name_cause(reference, other, before, slot_mapping, query_start_loc, block_tables, block_size):
+    layer = first_divergence(reference, other)
+    if layer is None:
+        same = all(torch.equal(a, b[: len(a)]) for a, b in zip(reference, other))
+        return "same" if same else "rounding"
+    rows = diverging_rows(reference[layer], other[layer])
+    now, then = other[layer], before[layer]
+    blocks = {slot // block_size for slot in slot_mapping[query_start_loc[-1] :] if slot >= 0} - {0}
+    hit = {r for r, table in enumerate(block_tables) if blocks & set(table)}
+    owners = {max(r for r in range(len(block_tables)) if query_start_loc[r] <= row) for row in rows}
+    return "padding in a live block" if owners <= hit else "unknown"
