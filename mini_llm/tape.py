@@ -131,13 +131,14 @@ class Tape(OperatorRules):
         self.calls: list[Call] = []
         self._own: dict[int, torch.Tensor] = {}  # the blocks that the step's own tensors had, by address
         self._before: dict[int, tuple] = {}  # what the step overwrites of others' memory, by address
-        self._inference = torch.is_inference_mode_enabled()
+        self._inference = False  # recorded in inference mode
 
     def record(self, fn, inputs):
         """Record `fn(*inputs)` and return its output, whose memory holds garbage until the first replay.
 
         Memory that `fn` changed and the random generators are as before, also when `fn` raises.
         """
+        self._inference = torch.is_inference_mode_enabled()
         states = [(g, g.get_state()) for g in (torch.default_generator, *self.generators)]
         Tape.recording = self
         try:
@@ -154,18 +155,22 @@ class Tape(OperatorRules):
             self._before, self._own = {}, {}
 
     def replay(self) -> None:
+        """Run the calls again, without gradients, and in inference mode when they were recorded in it."""
         with torch.inference_mode(self._inference), torch.no_grad():
             for call in self.calls:
                 run_again(call)
 
     def run(self, func, args, kwargs):
         """Called for every operator of the step: note what it does to memory."""
-        written = written_tensors(func, args, kwargs)
         only_describes = torch.Tag.inplace_view in func.tags  # t_ and the like: memory stays as it is
-        return self.note(func, args, kwargs, written, changes_memory=bool(written) and not only_describes)
+        return self.note(func, args, kwargs, [] if only_describes else written_tensors(func, args, kwargs))
 
-    def note(self, func, args, kwargs, written, changes_memory=True):
-        """Run a call, give its new outputs a home in the pool, and write it down if a replay has to run it."""
+    def note(self, func, args, kwargs, written):
+        """Run a call, give its new outputs a home in the pool, and write it down if a replay has to run it.
+
+        It has to when an output has a home, or when the call writes into tensors: `written`. Returns the call's result,
+        with the housed tensors in it.
+        """
         for tensor in written:
             self._remember(tensor)
         # taken before the call, since `t_()` and `resize_()` change the tensor itself
@@ -175,7 +180,7 @@ class Tape(OperatorRules):
         housed = self.pool.house(leaves, taken)
         homes = tuple(None if new is old else self.pool.fixed(new) for new, old in zip(housed, leaves, strict=True))
         self._own |= {address_of(home): self.pool.block_at(address_of(home)) for home in tensors_in(homes)}
-        if changes_memory or tensors_in(homes):
+        if written or tensors_in(homes):
             self.calls.append(Call(func, fixed_args, fixed_kwargs, homes))
         return tree_unflatten(housed, layout)
 

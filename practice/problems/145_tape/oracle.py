@@ -34,9 +34,9 @@ class Cache:
         self.rows, self.n = list(rows), n
 
     def step(self, x, places):
+        self.rows[0] = self.rows[0] + self.n
         for place, row in zip(places.tolist(), x, strict=True):
             self.rows[place] = row
-        self.rows[0] = self.rows[0] + self.n
         self.rows = [2 * row for row in self.rows]
         return sum(self.rows)
 

@@ -142,10 +142,10 @@ def reshaping(step, x):
 
 
 def writing(step, x, rows):
-    """Writes into a cache: one row, a slice, and everything."""
+    """Writes into a cache: one row, some rows, and everything."""
     cache = step.state
-    cache.index_copy_(0, rows, x)
     cache[0].add_(step.number)
+    cache.index_copy_(0, rows, x)
     cache.mul_(2)
     return cache.sum(0)
 
@@ -161,8 +161,19 @@ def deep(step, x):
     return x
 
 
+def deep_in_place(step, x):
+    for _ in range(20):
+        x = x + step.number
+        x += step.number
+    return x
+
+
 def random_numbers(step, x):
     return x + torch.rand_like(x) * step.number
+
+
+def numbers_of_a_generator(step, x):
+    return x + torch.rand(x.shape, generator=step.state) * step.number
 
 
 def whole(step, x):
@@ -197,8 +208,8 @@ def asks_for_numpy(step, x):
 
 
 STEPS = {f.__name__: f for f in (
-    chain, by_branch, several, constants, reshaping, writing, failing, deep, random_numbers, asks_for_item,
-    asks_for_list, asks_for_branch, asks_for_nonzero, asks_for_numpy,
+    chain, by_branch, several, constants, reshaping, writing, failing, deep, deep_in_place, random_numbers,
+    numbers_of_a_generator, asks_for_item, asks_for_list, asks_for_branch, asks_for_nonzero, asks_for_numpy,
 )}  # fmt: skip
 
 
@@ -239,8 +250,17 @@ def seed(solution, number):
     torch.manual_seed(number)
 
 
-def draw(solution, count):
-    return torch.rand(count)
+def draw(solution, count, generator=None):
+    return torch.rand(count, generator=generator)
+
+
+def generator(solution, number):
+    return torch.Generator().manual_seed(number)
+
+
+def record_in_inference_mode(solution, tape, step, inputs):
+    with torch.inference_mode():
+        return tape.record(step, inputs)
 
 
 def state_of_the_tape(solution, tape):

@@ -175,6 +175,23 @@ def test_Tape_makes_tensors_anew(check, rng):
         recorded.replay(x, want=oracle.constants(x, recorded.number))
 
 
+def test_Tape_computes_nothing_while_it_records(check, rng):
+    """After a recording, memory of others is as before, also when the step fails, and results are garbage."""
+    start, x, rows = whole(rng, 3, 2), whole(rng, 2, 2), torch.tensor(rng.sample(range(3), 2))
+    recorded = Recorded(check, rng, "writing", x, rows, state=start)
+    script = recorded.script
+    script.ask_scene("read", recorded.state, want=start)
+    script.ask_scene("is_garbage", recorded.output, want=True)
+    cache = oracle.Cache(start, recorded.number)
+    recorded.replay(x, rows, want=cache.step(x, rows))
+    failing = script.scene("step", "failing", number=1, state=recorded.state)
+    tape = script.make("Tape", recorded.pool)
+    script.ask_scene("error_of", tape, failing, recorded.inputs, want="ArithmeticError: this step cannot run")
+    script.ask_scene("read", recorded.state, want=cache.value)
+    other = Recorded(check, rng, "chain", x, x, pool=recorded.pool, script=script)
+    script.ask_scene("is_garbage", other.output, want=True)
+
+
 def test_Tape_replays_writes(check, rng):
     """What the step writes into memory of others, a cache, is written again by each replay."""
     n, width, places = rng.randint(4, 5), rng.randint(2, 3), torch.tensor(rng.sample(range(4), 2))
@@ -197,23 +214,6 @@ def test_Tape_knows_memory_not_tensors(check, rng):
     y = whole(rng, 2, 3)
     recorded.script.ask_scene("put", memory, y, want=None)
     recorded.replay(whole(rng, 2, 3), want=oracle.reshaping(y, recorded.number))
-
-
-def test_Tape_computes_nothing_while_it_records(check, rng):
-    """After a recording, memory of others is as before, also when the step fails, and results are garbage."""
-    start, x, rows = whole(rng, 3, 2), whole(rng, 2, 2), torch.tensor(rng.sample(range(3), 2))
-    recorded = Recorded(check, rng, "writing", x, rows, state=start)
-    script = recorded.script
-    script.ask_scene("read", recorded.state, want=start)
-    script.ask_scene("is_garbage", recorded.output, want=True)
-    cache = oracle.Cache(start, recorded.number)
-    recorded.replay(x, rows, want=cache.step(x, rows))
-    failing = script.scene("step", "failing", number=1, state=recorded.state)
-    tape = script.make("Tape", recorded.pool)
-    script.ask_scene("error_of", tape, failing, recorded.inputs, want="ArithmeticError: this step cannot run")
-    script.ask_scene("read", recorded.state, want=cache.value)
-    other = Recorded(check, rng, "chain", x, x, pool=recorded.pool, script=script)
-    script.ask_scene("is_garbage", other.output, want=True)
 
 
 def test_Tape_refuses_host_reads(check, rng):
@@ -251,15 +251,35 @@ def test_Tape_draws_random_numbers_at_each_replay(check, rng):
         recorded.replay(x, want=want)
 
 
+def test_Tape_takes_other_generators(check, rng):
+    """A generator in `generators` is put back like the default one, and each replay draws from it."""
+    seed, number, n = rng.randint(0, 10**6), rng.randint(2, 9), rng.randint(3, 6)
+    numbers = torch.Generator().manual_seed(seed)
+    script = check.script()
+    generator = script.scene("generator", seed, as_="generator")
+    (x,) = hold(script, torch.zeros(n))
+    step = script.scene("step", "numbers_of_a_generator", number=number, state=generator)
+    tape = script.make("Tape", script.scene("pool"), generators=[generator])
+    output = script.keep(tape, "record", step, [x], as_="output")
+    script.ask_scene("draw", n, generator, want=torch.rand(n, generator=numbers))
+    script.ask_scene("change_number", step, number + 1, want=None)
+    for _ in range(2):
+        value = whole(rng, n)
+        script.ask_scene("put", x, value, want=None)
+        script.ask(tape, "replay", want=None)
+        script.ask_scene("read", output, want=value + torch.rand(n, generator=numbers) * number)
+
+
 def test_Tape_gives_memory_back(check, rng):
     """Memory of a tensor that the step dropped serves the next one: forty results of a chain fit into three blocks."""
-    recorded = Recorded(check, rng, "deep", whole(rng, 1024))
-    recorded.script.ask_scene("holds_memory", recorded.pool, want=True)
-    recorded.script.ask_scene("holds_at_most", recorded.pool, 3, want=True)
-    for _ in range(2):
-        x = whole(rng, 1024)
-        recorded.script.ask_scene("spoil", recorded.pool, want=None)
-        recorded.replay(x, want=x + 40 * recorded.number)
+    for step in ("deep", "deep_in_place"):
+        recorded = Recorded(check, rng, step, whole(rng, 1024))
+        recorded.script.ask_scene("holds_memory", recorded.pool, want=True)
+        recorded.script.ask_scene("holds_at_most", recorded.pool, 3, want=True)
+        for _ in range(2):
+            x = whole(rng, 1024)
+            recorded.script.ask_scene("spoil", recorded.pool, want=None)
+            recorded.replay(x, want=x + 40 * recorded.number)
 
 
 def test_Tape_takes_a_function_whole(check, rng):
@@ -268,3 +288,19 @@ def test_Tape_takes_a_function_whole(check, rng):
     for _ in range(2):
         x = whole(rng, 3)
         recorded.replay(x, want=2 * x * recorded.number + x + x.max())
+
+
+def test_Tape_replays_in_the_mode_of_the_recording(check, rng):
+    """A step that was recorded in inference mode can be replayed from outside of it."""
+    script, number = check.script(), rng.randint(2, 9)
+    x, y = hold(script, whole(rng, 2, 3), whole(rng, 2, 3))
+    step = script.scene("step", "chain", number=number)
+    tape = script.make("Tape", script.scene("pool"))
+    output = script.scene("record_in_inference_mode", tape, step, [x, y], as_="output")
+    script.ask_scene("change_number", step, number + 1, want=None)
+    for _ in range(2):
+        a, b = whole(rng, 2, 3), whole(rng, 2, 3)
+        script.ask_scene("put", x, a, want=None)
+        script.ask_scene("put", y, b, want=None)
+        script.ask(tape, "replay", want=None)
+        script.ask_scene("read", output, want=oracle.chain(a, b, number))

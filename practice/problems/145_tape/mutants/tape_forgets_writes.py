@@ -4,5 +4,8 @@ _right = Tape
 
 
 class Tape(_right):
-    def note(self, func, args, kwargs, written, changes_memory=True):
-        return super().note(func, args, kwargs, written, changes_memory=False)
+    def note(self, func, args, kwargs, written):
+        result = super().note(func, args, kwargs, written)
+        if self.calls and not tensors_in(self.calls[-1].homes):
+            self.calls.pop()
+        return result

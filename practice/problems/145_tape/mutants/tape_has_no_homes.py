@@ -4,7 +4,7 @@ _right = Tape
 
 
 class Tape(_right):
-    def note(self, func, args, kwargs, written, changes_memory=True):
+    def note(self, func, args, kwargs, written):
         for tensor in written:
             self._remember(tensor)
         fixed_args, fixed_kwargs = tree_map_only(torch.Tensor, self.pool.fixed, (args, kwargs))

@@ -4,6 +4,6 @@ _right = Tape
 
 
 class Tape(_right):
-    def note(self, func, args, kwargs, written, changes_memory=True):
+    def note(self, func, args, kwargs, written):
         self.kept = [*getattr(self, "kept", []), tensors_in((args, kwargs))]
-        return super().note(func, args, kwargs, written, changes_memory)
+        return super().note(func, args, kwargs, written)

@@ -40,6 +40,7 @@ class Tape(OperatorRules):
         self.mine = set()
 
     def record(self, fn, inputs):
+        self.mode = torch.is_inference_mode_enabled()
         watched = [torch.default_generator, *self.generators]
         states = [g.get_state() for g in watched]
         Tape.recording = self
@@ -58,7 +59,7 @@ class Tape(OperatorRules):
             self.saved, self.mine = {}, set()
 
     def replay(self):
-        with torch.no_grad():
+        with torch.inference_mode(self.mode), torch.no_grad():
             for call in self.list:
                 run_again(call)
 
