@@ -117,7 +117,7 @@ class Session:
         if not ((self.problem.torch or "torch" in self.preload) and os.path.exists(layers.NVIDIA)):
             rlimits["RLIMIT_AS"] = memory  # CUDA reserves far more addresses than it uses; there a watchdog looks
         if "bubblewrap" in style.layers or style.drop != "none":
-            rlimits["RLIMIT_NPROC"] = 128  # counted for the whole user, so only where that user is ours alone
+            rlimits["RLIMIT_NPROC"] = 256  # counted for the whole user, so only where that user is ours alone
         return {
             "submission": str(self.submission),
             "scratch": str(self.scratch),
