@@ -141,14 +141,14 @@ def test_plan_cost_refuses_what_cannot_run(check, rng):
 # -- best_plan ------------------------------------------------------------------------------------------------------
 
 
-def drawn(rng, number, make, *mistakes):
-    """Cases whose best plan is more than 12% better than the plans of these mistakes."""
+def drawn(rng, number, make, *mistakes, tight=False):
+    """Cases whose best plan is more than 12% better than the plans of these mistakes; `tight`: for a graph or two."""
     cases = []
     while len(cases) < number:
         workload, numbers = make()
         least = max(oracle.counts([(1, *rest)], numbers)[0] for _, *rest in workload) * numbers["block_mib"]
         most = plenty(workload, numbers) * numbers["block_mib"]
-        budget = float(round(rng.uniform(least + 60, max(0.6 * most, least + 240))))
+        budget = float(round(rng.uniform(least + 60, least + 90 if tight else max(0.6 * most, least + 240))))
         best = oracle.best(workload, numbers, budget)[0]
         plans = [mistake(workload, numbers, budget) for mistake in mistakes]
         if all(p is None or oracle.plan_cost(p, workload, numbers) > 1.12 * best for p in plans):
@@ -175,7 +175,7 @@ def test_best_plan_prompts(check, rng):
     def make():
         return [demand(rng, prompts=0), demand(rng, prompts=1)], machine(rng)
 
-    ask(check, drawn(rng, 3, make, oracle.full_only, oracle.piecewise_only))
+    ask(check, drawn(rng, 2, make, oracle.full_only, oracle.piecewise_only))
 
 
 def test_best_plan_more_requests_or_more_graphs(check, rng):
@@ -195,18 +195,18 @@ def test_best_plan_sizes_for_what_runs(check, rng):
         workload = [demand(rng, requests=(10, 14), prompts=0, context=(400, 900)) for _ in range(2)]
         return workload, machine(rng, row_ms=rng.randint(20, 60) / 1000)
 
-    ask(check, drawn(rng, 3, make, oracle.for_what_is_asked))
+    ask(check, drawn(rng, 2, make, oracle.for_what_is_asked))
 
 
 def test_best_plan_weights(check, rng):
     """The demand that generates most tokens decides most."""
 
     def make():
-        workload = [(*demand(rng, prompts=p)[:3], weight) for p, weight in ((0, 1), (1, 60), (0, 1), (0.5, 2))]
+        workload = [(*demand(rng, prompts=p)[:3], weight) for p, weight in ((0, 1), (1, 90), (0, 1))]
         rng.shuffle(workload)
         return workload, machine(rng)
 
-    ask(check, drawn(rng, 3, make, oracle.for_equal_weights))
+    ask(check, drawn(rng, 2, make, oracle.for_equal_weights, tight=True))
 
 
 def test_best_plan_tokens_not_steps(check, rng):

@@ -1,5 +1,5 @@
 # verdict: wrong answer
-# diagnosis: the time of a step was made small, not the time per token: a step of more requests gives more tokens
+# diagnosis: the plan runs few requests in short steps; more requests take longer and give more tokens: look at the time per token, and buy graphs and blocks together
 _right = best_plan
 
 
