@@ -40,4 +40,8 @@ def in_clean_interpreter() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(in_clean_interpreter())
+    try:
+        sys.exit(in_clean_interpreter())
+    except KeyboardInterrupt:  # while the judge itself is being imported
+        print("\nstopped", file=sys.stderr)
+        sys.exit(130)

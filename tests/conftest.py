@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -11,6 +12,12 @@ if not torch.cuda.is_available():  # before any test imports a kernel: Triton lo
     os.environ["TRITON_INTERPRET"] = "1"
 
 sys.path.insert(0, str(Path(__file__).parent / "practice"))  # `judging`, for tests outside that folder
+
+
+def pytest_configure(config):
+    """pytest-xdist's workers ignore Ctrl-C, and what they start would inherit that: tests press it on purpose."""
+    if hasattr(config, "workerinput"):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items):
