@@ -1,4 +1,4 @@
-"""Keep compiled code from one start to the next, apart by everything that changes it.
+"""Compile once: for every size, and for every start.
 
 Each way to build a step has a folder of its own, named by a hash of all that its code depends on, and a warm start
 only loads what lies there: it does not even ask the compiler whether the graph is still the same. So the key has to
@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from unittest.mock import patch
@@ -28,6 +28,49 @@ PACKAGE = Path(__file__).parent
 # What the traced step calls, what changes the trace, and what the operators in it run.
 SOURCES = [f"{name}.py" for name in "layers model step attention paged piecewise fusion fused_ops".split()]
 SOURCES += [f"kernels/{name}.py" for name in "elementwise decode_attention launch".split()]
+
+
+def cache_key(settings: Mapping, ignored: Collection[str] = ()) -> str:
+    """A short name for code that was compiled under these settings: 20 hex digits, others as soon as a setting differs.
+
+    `settings` maps names to None, bool, int, float, str, and lists and dicts (with str keys) of them. The order of a
+    dict makes no difference, that of a list does. `ignored` names the settings that change no code; whatever is not
+    named there counts. The name is the same in every process. Raises TypeError for a value of any other type: its
+    text may be another at each start, or leave something out.
+    """
+    return _hash(json.dumps({name: settings[name] for name in settings if name not in ignored}, sort_keys=True))
+
+
+def compile_once(step: Callable, backend="inductor", compile_sizes: Collection[int] = ()) -> Callable:
+    """`step(x, *others)` as a compiled function that one piece of code serves for every number of rows of x.
+
+    Only the first dimension of x differs between calls. One row has code of its own, since to torch a dimension of 1
+    is a constant, and so has each size in `compile_sizes`; code for all others has a symbol in the place of the size,
+    and of no other. `backend(graph_module, examples)` is called once for each, when it is first needed, or is a name
+    that torch.compile knows. Nothing ever runs eagerly, however many sizes and functions there are.
+    """
+    codes: dict[int | None, Callable] = {}
+
+    def run(x, *others):
+        size = len(x) if len(x) in (1, *compile_sizes) else None
+        if size not in codes:
+            codes[size] = torch.compile(_alone(step), backend=backend, dynamic=False, fullgraph=True)
+            if size is None:
+                x = x[:]  # the mark would stay on the caller's tensor
+                torch._dynamo.mark_dynamic(x, 0)
+        return codes[size](x, *others)
+
+    return run
+
+
+def _alone(step: Callable) -> Callable:
+    """`step` as code that nothing else shares: torch compiles the same code 8 times, then never again."""
+
+    def call(*args):
+        return step(*args)
+
+    call.__code__ = call.__code__.replace()
+    return call
 
 
 @dataclass(frozen=True)
@@ -71,7 +114,7 @@ class CompileKey:
 
     def digest(self) -> str:
         """A short name that differs when any field does."""
-        return _hash(json.dumps(asdict(self), sort_keys=True))
+        return cache_key(asdict(self))
 
     def folder(self, root: Path | str | None = None) -> Path:
         """The folder for this key in `root`, by default MINI_LLM_CACHE or ~/.cache/mini_llm; made if need be.
