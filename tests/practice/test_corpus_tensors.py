@@ -19,8 +19,10 @@ CORPUS = Path(__file__).parents[1] / "corpus" / "tensors"
 VERDICTS = json.loads((CORPUS / "verdicts.json").read_text(encoding="utf-8"))
 ALWAYS = ("accept/plain", "reject/eager", "reject/cached_by_data_ptr", "hostile/lazy_tensor", "hostile/edits_the_tape",
           "hostile/shape_of_a_petabyte")  # fmt: skip
-SLOW = os.environ.get("SLOW") in ("1", "2")
-NAMES = {name: name in {f"132/{a}.py" for a in ALWAYS} for name in VERDICTS}
+SLOW = os.environ.get("SLOW", "0")  # 1: what attacks, and problem 135; 2: every file
+FEW = {f"132/{name}.py" for name in ALWAYS}
+LAST = re.compile("132/(accept|odd|reject)/")
+NAMES = [n for n in VERDICTS if n in FEW or SLOW == "2" or (SLOW == "1" and not LAST.match(n))]
 
 
 def whole(name: str, course: str = "") -> str:
@@ -42,8 +44,7 @@ def outcomes():
     folder.chmod(0o755)
     try:
         course = Course(folder)
-        names = [name for name, always in NAMES.items() if SLOW or always]
-        for name in names:
+        for name in NAMES:
             target = folder / "submissions" / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(whole(name, str(course.path)), encoding="utf-8")
@@ -55,13 +56,13 @@ def outcomes():
             return course.judge(number, where, "--sandbox", "bubblewrap", name=name.replace("/", "-"))
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            found = dict(zip(names, pool.map(one, names), strict=True))
+            found = dict(zip(NAMES, pool.map(one, NAMES), strict=True))
         yield found, before, course.checksum()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.mark.parametrize("name", [n if a else pytest.param(n, marks=pytest.mark.slow) for n, a in NAMES.items()])
+@pytest.mark.parametrize("name", NAMES)
 def test_verdict(outcomes, name):
     report, status = outcomes[0][name]
     first = [t["message"] for t in report["tests"] if t["outcome"] != "passed"][:1]
@@ -81,4 +82,4 @@ def test_the_manifest_names_every_file_with_the_verdict_in_its_head():
         first = path.read_text(encoding="utf-8").split("\n", 1)[0]
         found[path.relative_to(CORPUS).as_posix()] = first.removeprefix("# verdict: ")
     assert found == VERDICTS
-    assert sum(NAMES.values()) == len(ALWAYS)
+    assert set(found) >= FEW
