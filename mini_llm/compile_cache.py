@@ -33,10 +33,10 @@ SOURCES += [f"kernels/{name}.py" for name in "elementwise decode_attention launc
 def cache_key(settings: Mapping, ignored: Collection[str] = ()) -> str:
     """A short name for code that was compiled under these settings: 20 hex digits, others as soon as a setting differs.
 
-    `settings` maps names to None, bool, int, float, str, and lists and dicts (with str keys) of them. The order of a
-    dict makes no difference, that of a list does. `ignored` names the settings that change no code; whatever is not
-    named there counts. The name is the same in every process. Raises TypeError for a value of any other type: its
-    text may be another at each start, or leave something out.
+    `settings` maps names to None, bool, int, float, str, and lists and dicts (with str keys) of them; a tuple counts as
+    a list. The order of a dict makes no difference, that of a list does. `ignored` names the settings that change no
+    code; whatever is not named there counts. The name is the same in every process. Raises TypeError for a value of
+    any other type: its text may be another at each start, or leave something out.
     """
     return _hash(json.dumps({name: settings[name] for name in settings if name not in ignored}, sort_keys=True))
 

@@ -6,7 +6,8 @@ import torch
 
 
 def same(a, b):
-    """Equal values of the same types all the way down; the order of a dict makes no difference."""
+    """Equal values of the same types all the way down; a tuple is a list, the order of a dict makes no difference."""
+    a, b = (list(each) if type(each) is tuple else each for each in (a, b))
     if type(a) is not type(b):
         return False
     if type(a) is dict:

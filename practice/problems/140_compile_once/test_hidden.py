@@ -81,13 +81,14 @@ def test_cache_key_order_of_names(check, rng):
 
 
 def test_cache_key_order_of_lists(check, rng):
-    """The order of a list counts: it may be an order of work."""
+    """The order of a list counts: it may be an order of work. A tuple counts as a list."""
     cases, controls = [({"passes": ["fuse", "split"]}, {"passes": ["split", "fuse"]})], []
     for _ in range(6):
         settings = draw_settings(rng)
         sizes = settings["compile_sizes"]
         cases.append((settings, settings | {"compile_sizes": sizes[::-1]}))
         cases.append((settings, settings | {"compile_sizes": [*sizes, sizes[-1]]}))
+        cases.append((settings, settings | {"compile_sizes": tuple(sizes)}))
         controls.append((settings, settings | {"compile_sizes": list(sizes)}))
     ask(check, cases, controls)
 

@@ -3,7 +3,7 @@
 def _text(value):
     if isinstance(value, dict):
         return "".join(name + _text(value[name]) for name in sorted(value))
-    return "".join(map(_text, value)) if isinstance(value, list) else repr(value).strip("'")
+    return "".join(map(_text, value)) if isinstance(value, (list, tuple)) else repr(value).strip("'")
 
 
 def cache_key(settings, ignored=()):

@@ -3,7 +3,7 @@
 def _rounded(value):
     if isinstance(value, dict):
         return {name: _rounded(value[name]) for name in value}
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [_rounded(part) for part in value]
     return round(value, 6) if type(value) is float else value
 

@@ -3,7 +3,7 @@
 def _sorted(value):
     if isinstance(value, dict):
         return {name: _sorted(value[name]) for name in sorted(value)}
-    return sorted(map(_sorted, value), key=repr) if isinstance(value, list) else value
+    return sorted(map(_sorted, value), key=repr) if isinstance(value, (list, tuple)) else value
 
 
 def cache_key(settings, ignored=()):

@@ -3,7 +3,7 @@
 def _text(value):
     if isinstance(value, dict):
         return {name: _text(value[name]) for name in value}
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [_text(part) for part in value]
     return float(value) if isinstance(value, (int, float)) else value
 

@@ -3,7 +3,7 @@
 def _text(value):
     if isinstance(value, dict):
         return {name: _text(value[name]) for name in value}
-    return [_text(part) for part in value] if isinstance(value, list) else str(value)
+    return [_text(part) for part in value] if isinstance(value, (list, tuple)) else str(value)
 
 
 def cache_key(settings, ignored=()):
