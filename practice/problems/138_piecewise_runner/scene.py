@@ -29,6 +29,10 @@ class NoBatch(Exception):
     """Attention was given inputs that say nothing about a batch."""
 
 
+class NoCache(Exception):
+    """A fused piece would write to a cache, and was told of none."""
+
+
 class Mixing:
     """Its j-th output is factor * (x0 + 2 * x1 + 3 * x2 ...) + shift + j: `factor` and `shift` are Python numbers."""
 
@@ -169,6 +173,8 @@ class TinyStep:
     def project(self, x, layer, slots, q, k, v):
         q, k, v = x @ q, x @ k, x @ v
         heads = [each.view(len(x), -1, each.shape[1] // n) for each, n in ((q, self.heads), (k, 1), (v, 1))]
+        if self.writes_cache and self.kv is None:
+            raise NoCache("a fused piece writes keys and values itself, and nobody has called step.use_cache(kv)")
         if self.writes_cache:
             self.kv.write(layer, slots, *heads[1:])
         return heads
