@@ -201,6 +201,7 @@ def _check(argv: list[str], prog: str) -> int:
     parser.add_argument("problems", nargs="*", metavar="N", help="these problems; all without one")
     parser.add_argument("--seeds", type=int, default=1, metavar="K", help="so many rounds with fresh inputs")
     parser.add_argument("--sandbox", metavar="A,B", help="exactly these layers of the sandbox")
+    parser.add_argument("--quick", action="store_true", help="without the mutants")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="J", help="so many problems at once")
     args = parser.parse_args(argv)
     for option in ("seeds", "jobs"):
@@ -211,4 +212,4 @@ def _check(argv: list[str], prog: str) -> int:
     from grader import check
     from grader.terminal import console
 
-    return ACCEPTED if check.run(chosen, args.seeds, asked, console(), args.jobs) else NOT_ACCEPTED
+    return ACCEPTED if check.run(chosen, args.seeds, asked, console(), args.jobs, args.quick) else NOT_ACCEPTED

@@ -87,6 +87,7 @@ class Diagnosis:
     def __init__(self, problem: Problem, asked: tuple[str, ...] | None):
         self._problem, self._asked = problem, asked
         self._session: Session | None = None
+        self.seconds = SECONDS_WITH_TORCH if problem.torch else SECONDS  # `check` gives it all the time it needs
 
     def known(self, name: str) -> str:
         """The diagnosis of the mutant with this name; any other text is a diagnosis itself."""
@@ -115,7 +116,7 @@ class Diagnosis:
         try:
             if self._session is None:
                 self._session = Session(self._problem, _all_in_one(self._problem), "mutants", asked=self._asked)
-            deadline = time.monotonic() + (SECONDS_WITH_TORCH if self._problem.torch else SECONDS)
+            deadline = time.monotonic() + self.seconds
             for mutant in candidates:
                 if time.monotonic() > deadline:
                     break
