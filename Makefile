@@ -1,5 +1,5 @@
 # make learn      the environment, your workspace, and JupyterLab at the first chapter (OPEN=0: only say so)
-# make test       the environment and the tests (SLOW=1: also browser, real weights, whole class)
+# make test       the environment and the tests (SLOW=1: also browser, real weights, whole class; SLOW=2: every attack, every mutant)
 # make check      every problem: the reference passes, the stub and every mutant fail as written
 # make notebooks  rebuild course/source/ from the chapters
 # make release    what an instructor hands out (course/release/), by nbgrader
