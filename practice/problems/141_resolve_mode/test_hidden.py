@@ -83,6 +83,9 @@ def test_read_log_failed_start(check, rng):
 def test_read_log_other_lines(check, rng):
     """Lines about anything else change nothing, even when they name a mode, 'becomes' or ERROR."""
     cases = [(log(rng, rng.randint(0, 2), error=i % 5 == 4, noise=rng.randint(2, 6)),) for i in range(20)]
+    for mode in MODES:  # one of which was not asked for, at least
+        cases.append((log(rng, 0, noise=0) + f"\n23:59:59 INFO bench: the run before used cudagraph_mode {mode}",))
+        cases.append((log(rng, 1, noise=0) + f"\n23:59:59 INFO engine: dtype {mode} becomes bfloat16: by default",))
     check.each("read_log", cases, oracle.read_log)
 
 

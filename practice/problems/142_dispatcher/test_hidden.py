@@ -144,6 +144,10 @@ def test_CudagraphDispatcher_several_tokens_per_request(check, rng):
         for requests in {*rng.sample(range(1, most // query_len + 1), 4), most // query_len}:
             cases.append(asked(check, settings, requests * query_len, uniform=True))
         cases.append(asked(check, settings, rng.randint(1, sizes[-1])))
+    for query_len in (2, rng.randint(3, 5)):  # the next size holds no whole number of requests, the one after it does
+        n = query_len * rng.randint(2, 6)
+        settings = {"mode": PAIR, "sizes": [query_len, n + 1, n + query_len], "max_num_seqs": 8, "query_len": query_len}
+        cases.append(asked(check, settings, n, uniform=True))
     check.each("dispatch", cases, oracle.dispatch, scene=True)
 
 

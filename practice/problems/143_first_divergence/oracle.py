@@ -227,6 +227,8 @@ def plant(rng, fault, now, before, layers):
     pad = PADDED - total
     step = Step(now.tokens, now.lengths, now.tables, PADDED)
     quiet = [rng.choice((-1, rng.randrange(BLOCK))) for _ in range(pad)]  # nowhere, or the null block
+    if fault not in (None, "padding", "padding two", "position"):  # there a mistake about the null block must show
+        quiet = [-1] * pad
     layer, stale, meant = rng.randrange(layers), None, None
     step.pad_slots, step.from_layer = quiet, 0
     request = rng.randrange(requests)
@@ -268,6 +270,9 @@ def plant(rng, fault, now, before, layers):
         step.shift = {request: rng.randint(2, 5)}
         meant = set(range(now.starts[request], now.starts[request + 1]))
         step.pad_slots = list(quiet)
+        if kind == ["position"]:  # of a request whose table ends with the null block, into which padding wrote
+            step.pad_slots = [0, *(rng.choice((-1, 0)) for _ in range(pad - 1))]
+            meant = meant if 0 in now.tables[request] else None
         if "elsewhere" in kind:  # padding in a block of somebody whose rows are right: beyond what is read
             another = rng.choice([r for r in range(requests) if r != request])
             free = len([b for b in now.tables[another] if b]) * BLOCK - 1

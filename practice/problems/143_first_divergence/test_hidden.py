@@ -46,7 +46,7 @@ def test_diverging_rows_depends_on_the_dtype(check, rng):
             reference = numbers(rng, 4, 6, coarse).float()  # no number is lost in the cast
             other, far = reference.clone(), rng.randrange(4)
             other[:, 0] += 4 * eps * reference.abs().amax(dim=1)
-            other[far, 1] += 40 * eps * reference[far].abs().max()
+            other[far, 1] += 100 * eps * reference[far].abs().max()
             cases.append((reference.to(reference_dtype), other.to(other_dtype)))
     check.each("diverging_rows", cases, oracle.diverging_rows)
 
@@ -54,11 +54,11 @@ def test_diverging_rows_depends_on_the_dtype(check, rng):
 def test_diverging_rows_by_the_size_of_the_row(check, rng):
     """A row of large numbers may differ by more than a row of small ones: each row has its own limit."""
     cases = []
-    for _ in range(5):
+    for i in range(5):
         rows = [numbers(rng, 1, 5, scale=10.0 ** rng.randint(-3, 4)) for _ in range(5)]
-        reference = torch.cat(rows)
-        reference[rng.randrange(5)] *= 1000
-        far = sorted(rng.sample(range(5), 2))
+        reference, largest = torch.cat(rows), rng.randrange(5)
+        reference[largest] *= 1e6
+        far = rng.sample([row for row in range(5) if row != largest], 2) + [largest] * (i % 2)
         cases.append((reference, disturbed(rng, disturbed(rng, reference, range(5), 0.3), far, 3)))
     check.each("diverging_rows", cases, oracle.diverging_rows)
 
@@ -94,6 +94,9 @@ def test_first_divergence_of_a_planted_fault(check, rng):
     server, half = oracle.Server(rng), oracle.Server(rng, HALF)
     cases = [server.case(rng, fault)[:2] for fault in ("stale early", "padding", "padding", "stale all last")]
     cases += [half.case(rng, "stale")[:2] for _ in range(2)]
+    layers = [numbers(rng, 3, 6) for _ in range(5)]
+    by = (0.2, 3, 500, 50, 3)  # the layer that differs most is neither the first nor the last
+    cases.append((layers, [disturbed(rng, layer, [1], far) for layer, far in zip(layers, by, strict=True)]))
     check.each("first_divergence", cases, oracle.first_divergence)
 
 

@@ -175,7 +175,7 @@ def test_best_plan_prompts(check, rng):
     def make():
         return [demand(rng, prompts=0), demand(rng, prompts=1)], machine(rng)
 
-    ask(check, drawn(rng, 2, make, oracle.full_only, oracle.piecewise_only))
+    ask(check, drawn(rng, 4, make, oracle.full_only, oracle.piecewise_only))
 
 
 def test_best_plan_more_requests_or_more_graphs(check, rng):
@@ -192,10 +192,10 @@ def test_best_plan_sizes_for_what_runs(check, rng):
     """Where blocks let fewer requests run than want to, the sizes fit those that run."""
 
     def make():
-        workload = [demand(rng, requests=(10, 14), prompts=0, context=(400, 900)) for _ in range(2)]
+        workload = [(rng.randint(10, 14), 0, rng.randint(400, 900), 10) for _ in range(2)]
         return workload, machine(rng, row_ms=rng.randint(20, 60) / 1000)
 
-    ask(check, drawn(rng, 2, make, oracle.for_what_is_asked))
+    ask(check, drawn(rng, 4, make, oracle.for_what_is_asked))
 
 
 def test_best_plan_weights(check, rng):

@@ -1,5 +1,5 @@
 # verdict: wrong answer
-# diagnosis: the plan was made without the pool: it takes more than the budget
+# diagnosis: the plan was made without all that graphs take, their pool included: it takes more than the budget
 _right = best_plan
 
 
