@@ -201,11 +201,11 @@ class Solution:
 
     def _owed(self, limit: float, started: float) -> float:
         """Seconds still due to a call on a busy machine: a call that computes gets its limit in processor time, up to
-        three times the limit on the clock. One that waits gets nothing more."""
+        six times the limit on the clock. One that waits gets nothing more."""
         spent = time.monotonic() - started
         cpu = self._session.cpu(self._child)
         share = cpu / (self._waited + spent) if cpu is not None else 0
-        return min(limit / share, 3 * limit) - spent if share > 0.1 else 0
+        return min(limit / share, 6 * limit) - spent if share > 0.1 else 0
 
     def _receive(self, reply: bytes, rid: str, what: str) -> tuple:
         try:

@@ -33,7 +33,7 @@ def chromium() -> str | None:
 
 
 @contextlib.contextmanager
-def lab(ws: Path, dark: bool = False, timeout: float = 60) -> Iterator[str]:
+def lab(ws: Path, dark: bool = False, timeout: float = 180) -> Iterator[str]:
     """JupyterLab on a workspace, as `make learn` starts it; gives the address with its token, ends it after.
 
     Settings and runtime files of the person who runs it are neither read nor written.

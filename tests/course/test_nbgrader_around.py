@@ -50,7 +50,7 @@ def formgrader(room):
         with urllib.request.urlopen(request, timeout=60) as answered:
             return answered.read().decode()
 
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     try:
         while True:
             try:
@@ -101,7 +101,7 @@ def test_over_the_exchange_and_back(room, tmp_path):
         assert ran.returncode == 0, ran.stderr
         return ran.stdout
 
-    assert f"run `make learn` in {room.folder}" in run_first_cell()
+    assert f"run `make learn` in {room.folder}," in " ".join(run_first_cell().split())  # folded at the width
     ensure_package(ws)
     assert run_first_cell().startswith(f"mini_llm: yours, in {ws}/mini_llm\n")
 

@@ -67,7 +67,7 @@ def widget(monkeypatch):
     reports = []
 
     def slow(problem, part=None):
-        release.wait(5)
+        release.wait(60)
         return reports[0]
 
     monkeypatch.setattr(judging, "judge_now", slow)
@@ -76,7 +76,7 @@ def widget(monkeypatch):
     def finish(report):
         reports.append(report)
         release.set()
-        for _ in range(100):
+        for _ in range(3000):
             if made.report and not made.button.disabled:
                 return
             time.sleep(0.02)
@@ -87,9 +87,8 @@ def widget(monkeypatch):
 def test_a_click_judges_in_the_background_and_the_panel_follows(widget):
     made, finish = widget
     assert made.button.description == "Judge"
-    start = time.monotonic()
     made.button.click()
-    assert time.monotonic() - start < 1 and made.button.disabled
+    assert made.report is None and made.button.disabled  # the click returned before the judge did
     finish(Report(DATA))
     assert "wrong answer" in made.result.value and made.button.description == "Judge again"
     assert not made.button.disabled and made.report.verdict == "wrong answer"

@@ -1,7 +1,6 @@
 """The engine: every check of engine_checks.py, then its answers beside those of transformers in every mode."""
 
 import logging
-import time
 from collections import Counter
 
 import pytest
@@ -306,9 +305,8 @@ def test_the_log_says_how_long_capture_took_and_what_it_holds(model, caplog, cap
 
 
 def test_a_cpu_starts_at_once_unless_it_is_told_otherwise(model):
-    start = time.perf_counter()
     llm = LLM(model, max_model_len=64, max_num_seqs=4)
-    assert llm.mode is CUDAGraphMode.NONE and time.perf_counter() - start < 5
+    assert llm.mode is CUDAGraphMode.NONE and llm.executor.captured_bytes == 0
 
 
 def test_the_cache_gets_what_is_left():

@@ -293,7 +293,7 @@ def test_ctrl_c_leaves_nothing(submit, temporary, moment):
     )
     time.sleep(moment)
     judging.send_signal(signal.SIGINT)
-    _, errors = judging.communicate(timeout=20)
+    _, errors = judging.communicate(timeout=120)
     assert judging.returncode in (130, -signal.SIGINT, 1), errors
     # Python's own start-up answers with a traceback of its own, and with 1 while it looks for its modules
     assert "practice/grader" not in errors if "Traceback" in errors else judging.returncode != 1, errors

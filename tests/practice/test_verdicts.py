@@ -192,12 +192,12 @@ def test_a_control_input_is_reported_as_one(submit):
 
 
 def test_a_busy_machine_costs_nobody_a_verdict(submit):
-    """Three processes compete for each core: a call that computes for 3 s of its 5 s still gets through."""
+    """Three processes compete for each core: a call that computes for 2 s of its 5 s still gets through."""
     import multiprocessing
     import os
 
     burn = "import time\ndef spend(s):\n    end = time.process_time() + s\n    while time.process_time() < end: pass\n"
-    source = burn + "def pad_to(bs, sizes):\n    if bs == 1 and not sizes: spend(2.5)\n"
+    source = burn + "def pad_to(bs, sizes):\n    if bs == 1 and not sizes: spend(2)\n"
     source += "    return next((s for s in sizes if s >= bs), None)\n"
     busy = [multiprocessing.Process(target=_spin, daemon=True) for _ in range(3 * (os.cpu_count() or 1))]
     for process in busy:

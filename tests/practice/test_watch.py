@@ -18,7 +18,7 @@ from judging import JUDGE, run, solution
 
 from grader.problems import ROOT
 
-PATIENCE = 60  # seconds for what takes one
+PATIENCE = 120  # seconds for what takes one
 HANGS = "\n\ndef pad_to(bs, sizes):\n    while True: pass\n"
 WRONG = "\n\ndef pad_to(bs, sizes):\n    return next((s for s in sizes if s > bs), None)\n"
 
@@ -90,7 +90,7 @@ def left_over(temporary) -> list[str]:
 
 
 def soon_empty(temporary) -> bool:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while left_over(temporary):
         if time.monotonic() > deadline:
             return False
@@ -146,7 +146,7 @@ def test_a_watch_that_is_killed_leaves_no_process(submit, temporary, watching):
     watch.stop(signal.SIGKILL)
     for folder in temporary.iterdir():  # nobody was there to take the folder away
         folder.rmdir() if not list(folder.iterdir()) else time.sleep(1)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while any(".py" in what for what in left_over(temporary)) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not any(".py" in what for what in left_over(temporary))
