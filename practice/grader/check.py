@@ -89,7 +89,7 @@ def _check_with(problem: Problem, workers: Workers, quick: bool) -> list[tuple[i
             names = ", ".join(t.name for t in result.tests if t.outcome == "passed")
             faults.append((result.seed, f"the {what} passes {names}; it must score 0"))
     for mutant in () if quick else mutants(problem.folder).values():
-        result = see(mutant.name, compose(problem, mutant))
+        result = see(mutant.name, compose(problem, mutant), stop=True)
         first = result.first_failure
         if result.verdict not in mutant.verdict.split("|"):
             faults.append((result.seed, f"mutant {mutant.name} gets '{result.verdict}', not '{mutant.verdict}'"))

@@ -179,13 +179,15 @@ def judge(
     on_test: Callable[[str], None] | None = None,
     workers: Workers | None = None,
     diagnoses: int | None = None,
+    stop: bool = False,
 ) -> Judgement:
     """Judges the bytes of a file.
 
     `asked` names the sandbox layers (None: the best that work). `package` is 'mini_llm' when the file is a module
     of the learner's package, so that its relative imports work. `on_test` hears each test's name as it starts.
     `workers` of the same problem and layers are used and left running; without them they are started and ended here.
-    Of the failing tests the first `diagnoses` get a diagnosis, all of them without a number.
+    Of the failing tests the first `diagnoses` get a diagnosis, all of them without a number. `stop`: the tests behind
+    the first one that fails are not run.
     Raises SandboxError when no worker can be started as asked, JudgeError when the judge itself fails.
     """
     seed = new_seed() if seed is None else seed
@@ -195,7 +197,7 @@ def judge(
         session = workers.take(source, shown, package)
         judgement = Judgement(problem, shown, seed, examples, session.sandbox, session.device, only=part)
         plugin = _Plugin(judgement, session, workers.diagnosis, on_test, diagnoses, source.decode("utf-8", "replace"))
-        _run_pytest(problem.folder / ("test_examples.py" if examples else "test_hidden.py"), plugin)
+        _run_pytest(problem.folder / ("test_examples.py" if examples else "test_hidden.py"), plugin, stop)
     if not judgement.tests:
         raise JudgeError(f"{problem.slug}: no test ran.")
     expected = problem.parts[part].tests if part else problem.hidden_tests
@@ -209,7 +211,7 @@ def judge(
     return judgement
 
 
-def _run_pytest(tests: Path, plugin: _Plugin) -> None:
+def _run_pytest(tests: Path, plugin: _Plugin, stop: bool) -> None:
     for name in [n for n in os.environ if n.startswith(("PYTEST_", "PYTHON"))]:
         del os.environ[name]
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
@@ -231,6 +233,7 @@ def _run_pytest(tests: Path, plugin: _Plugin) -> None:
                 "-c",
                 os.devnull,
                 f"--rootdir={tests.parent}",
+                f"--maxfail={int(stop)}",
                 str(tests),
             ],
             plugins=[plugin],

@@ -56,6 +56,15 @@ def test_a_right_one_is_accepted(see):
     assert result.device in ("cpu", "cuda") and result.as_json()["device"] == result.device
 
 
+def test_a_judgement_may_stop_at_the_first_failure(problem, workers):
+    source = changed("return self.graph.replay()[:2].clone()").encode()
+    whole = judge(problem, source, "mine.py", workers=workers)
+    assert [t.outcome for t in whole.tests] == ["wrong answer", "wrong answer", "passed"]
+    short = judge(problem, source, "mine.py", workers=workers, stop=True)
+    assert [t.outcome for t in short.tests] == ["wrong answer", "not run", "not run"]
+    assert short.verdict == "wrong answer" and not short.accepted
+
+
 def test_the_gate_is_good(problem):
     class Console:
         def print(self, text):
