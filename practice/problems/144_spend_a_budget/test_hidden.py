@@ -105,12 +105,12 @@ def test_plan_cost_eager_steps(check, rng):
 def test_plan_cost_blocks_bound_the_requests(check, rng):
     """Of the requests that want to run, as many do as the blocks hold, block 0 aside; the step generates that many."""
     cases = []
-    for _ in range(15):
+    for i in range(15):
         numbers = machine(rng)
         workload = [demand(rng, requests=(4, 60))]
         each = oracle.counts(workload, numbers)
-        blocks = each[rng.randrange(len(each))] + rng.choice((0, 0, 1, -1 if len(each) > 1 else 0))
-        cases.append((plan(rng, numbers, max(blocks, each[0])), workload, numbers))
+        blocks = each[rng.randrange(1, len(each))] + (-1 if i < 5 else rng.choice((-1, 0, 0, 1)))
+        cases.append((plan(rng, numbers, blocks), workload, numbers))
     check.each("plan_cost", cases, oracle.plan_cost, tolerance=1e-9)
 
 
@@ -166,7 +166,10 @@ def test_best_plan_one_demand(check, rng):
     def make():
         return [demand(rng, prompts=0)], machine(rng)
 
-    ask(check, drawn(rng, 4, make, oracle.graphs_first))
+    workload, numbers = make()  # and once with memory for everything
+    rich = float(round(plenty(workload, numbers) * numbers["block_mib"] + 10 * numbers["full_mib"] + 200))
+    cases = drawn(rng, 3, make, oracle.graphs_first) + drawn(rng, 2, make, oracle.graphs_first, tight=True)
+    ask(check, [*cases, (workload, numbers, rich)])
 
 
 def test_best_plan_prompts(check, rng):
@@ -206,7 +209,7 @@ def test_best_plan_weights(check, rng):
         rng.shuffle(workload)
         return workload, machine(rng)
 
-    ask(check, drawn(rng, 2, make, oracle.for_equal_weights, tight=True))
+    ask(check, drawn(rng, 4, make, oracle.for_equal_weights, tight=True))
 
 
 def test_best_plan_tokens_not_steps(check, rng):
