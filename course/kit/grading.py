@@ -17,9 +17,10 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from grader import problems
+from grader.batch import strong_layers
 from grader.cells import GRADE_ID, Answer, Assembled, answers, assemble
 from grader.growth import read_cell
-from grader.layers import SandboxError, strong
+from grader.layers import SandboxError
 from grader.pieces import IMPORTS, binding, split
 from grader.problems import ROOT, Problem
 from grader.stubs import is_stub
@@ -66,18 +67,10 @@ def class_seed(course: Path) -> int:
 
 def require_strong_layer() -> None:
     """Raises Refused where students' code could read the tests, or could not be run at all."""
-    from grader.session import Session
-
-    problem = min(problems.load_all().values(), key=lambda p: p.torch)  # torch takes seconds to import
     try:
-        with Session(problem, b"", "nothing") as session:
-            if strong(session.sandbox):
-                return
-        why = "only process limits work here"
+        strong_layers()
     except SandboxError as e:
-        why = str(e).rstrip(".")
-    raise Refused(f"A class is graded inside bubblewrap or Landlock only, and {why}: "
-                  f"`python judge.py doctor` in {ROOT} says what to install.")  # fmt: skip
+        raise Refused(str(e)) from None
 
 
 def judge_notebook(

@@ -20,7 +20,8 @@ from rich.measure import Measurement
 WIDEST, NARROWEST = 100, 20  # columns
 NOT_FIRST = set("，。、；：？！）》」』】〕〉”’…—·％,.;:?!)]}%°")  # on a line
 NOT_LAST = set("（《「『【〔〈“‘([{")
-HAN = "\u3000-\u303f\u4e00-\u9fff\uff00-\uffef"
+MARKS = "\u3000-\u303f\uff00-\uffef"  # Chinese punctuation, which has its own room
+HAN = MARKS + "\u4e00-\u9fff"
 
 
 def console(stderr: bool = False, **options) -> Console:
@@ -131,6 +132,7 @@ def markdown(text: str):
     class Page(Markdown):
         elements = {**Markdown.elements, "paragraph_open": Ours, "list_item_open": Item, "td_open": Cell}
 
-    # a line end inside Chinese text is no space
-    text = re.sub(rf"(?<=[{HAN}])\n *(?=[{HAN}`]|\*\*)|(?<=[`*])\n *(?=[{HAN}])", "", text)
+    # a line end inside Chinese text is no space, but one between Chinese and code is, as within a line
+    text = re.sub(rf"(?<=[{HAN}])\n *(?=[{HAN}]|\*\*)|(?<=\*)\n *(?=[{HAN}])", "", text)
+    text = re.sub(rf"(?<=[{MARKS}])\n *(?=`)|(?<=`)\n *(?=[{MARKS}])", "", text)
     return Page(text)

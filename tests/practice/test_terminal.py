@@ -32,6 +32,22 @@ def test_words_stay_whole_and_what_is_too_long_is_folded():
     assert wrapped("", 5) == [""] and wrapped("word", 4) == ["word"]
 
 
+@pytest.mark.parametrize(
+    "text, shown",
+    [
+        ("一行中文\n又一行", "一行中文又一行"),
+        ("键有\n`ms`、`bytes`", "键有 ms、bytes"),
+        ("`ms`\n是时间", "ms 是时间"),
+        ("时间，\n`ms`", "时间，ms"),
+        ("one line\nand another", "one line and another"),
+    ],
+)
+def test_a_line_end_in_the_source_is_a_blank_only_where_a_blank_belongs(text, shown):
+    out = console(file=io.StringIO(), width=80)
+    out.print(markdown(text))
+    assert out.file.getvalue().strip() == shown
+
+
 @pytest.mark.parametrize("width", [20, 33, 100])
 def test_markdown_in_a_list_wraps_too(width):
     out = io.StringIO()
