@@ -237,6 +237,8 @@ def plant(rng, fault, now, before, layers):
         return slot_mapping_for(now.tables[of], [at], BLOCK)[0]
 
     kind = (fault or "").split()
+    if "first" in kind:
+        layer = 0
     if "last" in kind or "early" in kind:
         layer = layers - 1 if "last" in kind else rng.randrange(layers - 1)
     if kind[:1] == ["stale"]:

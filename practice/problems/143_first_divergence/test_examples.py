@@ -20,7 +20,7 @@ def test_first_divergence_example(check):
 
 def test_name_cause_example(check):
     """The examples of the statement: a stale row, and padding in block 2, which is the second request's."""
-    before = [torch.zeros(3, 2), torch.tensor([[9.0, 9.0], [0.5, 0.2501], [0.0, 0.0]])]
+    old, zeros = torch.tensor([[9.0, 9.0], [0.5, 0.2501], [0.0, 0.0]]), torch.zeros(3, 2)
     step = ([LATER, REFERENCE], [LATER, OTHER])
-    where = ([5, 10, 9], [0, 1, 2], [[1], [2]], 4)
-    check.each("name_cause", [(*step, before, *where), (*step, [LATER, LATER], *where)], oracle.name_cause)
+    batch = ([5, 10, 9], [0, 1, 2], [[1], [2]], 4)
+    check.each("name_cause", [(*step, [zeros, old], *batch), (*step, [zeros, zeros], *batch)], oracle.name_cause)

@@ -1,7 +1,7 @@
 """Hidden tests of problem 143. Inputs are drawn for each run; the docstrings are shown to the learner.
 
 The layers come from a tiny model that ran on the judge's side, with a fault planted (oracle.Server). What differs does
-so by far, so that no verdict hangs on the order of a sum. Nothing here can be frozen, cached or replayed: plain
+so by far, so that no verdict hangs on the order of a sum; at the limit itself the numbers are exact. Nothing here can be frozen, cached or replayed: plain
 functions of their inputs, with other inputs in each call.
 """
 
@@ -86,6 +86,22 @@ def test_diverging_rows_nan(check, rng):
     check.each("diverging_rows", cases, oracle.diverging_rows)
 
 
+def test_diverging_rows_at_the_limit(check, rng):
+    """What is exactly 16 eps · m is rounding, and what is a bit more is not: no step of the comparison may round."""
+    cases = []
+    for dtype in (HALF, FULL, HALF, FULL):
+        size, eps = 2.0 ** rng.randint(-4, 4), torch.finfo(dtype).eps
+        limit = 16 * eps * size  # powers of two all: float64 computes with them exactly, the dtype itself does not
+        reference = numbers(rng, 4, 4, dtype, 0.4 * size)
+        reference[:, 0], reference[:, 1] = size * rng.choice((-1, 1)), torch.tensor([0.0, limit * eps / 2, 0.0, 0.0])
+        other = reference.clone()
+        other[:2, 1] = -limit  # the first row at the limit, the second beyond it by half of what the dtype tells apart
+        other[2, 0] *= 1 + 17 * eps  # the largest number itself: m is that of the reference
+        order = rng.sample(range(4), 4)
+        cases.append((reference[order], other[order]))
+    check.each("diverging_rows", cases, oracle.diverging_rows)
+
+
 # -- first_divergence -----------------------------------------------------------------------------------------------
 
 
@@ -135,7 +151,7 @@ def test_name_cause_no_fault(check, rng):
 def test_name_cause_stale_buffer(check, rng):
     """Every row that differs in the first layer that does is the same row of the step before, to the last bit."""
     server, half = oracle.Server(rng), oracle.Server(rng, HALF)
-    faults = ("stale early", "stale last", "stale all early", "stale all last")
+    faults = ("stale first", "stale early", "stale last", "stale all early", "stale all last")
     cases = [server.case(rng, fault, mixed) for fault in faults for mixed in (False, True)]
     cases += [half.case(rng, "stale"), half.case(rng, "stale all")]
     check.each("name_cause", cases, oracle.name_cause)

@@ -1,5 +1,5 @@
 # verdict: wrong answer
-# diagnosis: rows were taken for requests; request r has the rows query_start_loc[r] .. query_start_loc[r + 1]
+# diagnosis: rows were taken for requests; request i has the rows query_start_loc[i] to query_start_loc[i + 1] − 1
 def name_cause(reference, other, before, slot_mapping, query_start_loc, block_tables, block_size):
     layer = first_divergence(reference, other)
     if layer is None:

@@ -1,5 +1,5 @@
 # verdict: wrong answer
-# diagnosis: engines that agree to the bit differ by no rounding: the answer is 'same'
+# diagnosis: engines that agree to the bit in all rows before T were not called 'same'; rows of padding do not count
 def name_cause(reference, other, before, slot_mapping, query_start_loc, block_tables, block_size):
     layer = first_divergence(reference, other)
     if layer is None:
