@@ -43,11 +43,17 @@ def test_a_hint_asked_for_by_its_number_counts_as_read(workspace):
     assert run("hint", 133).stdout.startswith("Hint 3 of")
 
 
-def test_hints_in_chinese_where_there_are_some(workspace):
+def test_hints_in_chinese_where_there_are_some(workspace, monkeypatch, capsys):
     for problem in problems.load_all().values():
         assert len(problem.hints_zh) in (0, len(problem.hints)), problem.slug
-    said = run("hint", 133, 1, "--zh").stdout
-    assert "提示" in said
+        assert bool(problem.hints_zh) == bool(problem.section("讲解")), problem.slug
+    assert cli.main(["hint", "133", "1", "--zh"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("提示 1（共 5 条）") and "Start with" not in said
+    monkeypatch.setattr(problems.Problem, "hints_zh", [])  # a problem with English hints only
+    assert cli.main(["hint", "133", "1", "--zh"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("Hint 1 of 5") and "还没有中文提示" in said
 
 
 def test_the_solution_is_asked_for_first(workspace, file):
