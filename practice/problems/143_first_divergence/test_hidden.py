@@ -1,8 +1,8 @@
 """Hidden tests of problem 143. Inputs are drawn for each run; the docstrings are shown to the learner.
 
 The layers come from a tiny model that ran on the judge's side, with a fault planted (oracle.Server). What differs does
-so by far, so that no verdict hangs on the order of a sum; at the limit itself the numbers are exact. Nothing here can be frozen, cached or replayed: plain
-functions of their inputs, with other inputs in each call.
+so by far, so that no verdict hangs on the order of a sum; at the limit itself the numbers are exact. Nothing here can
+be frozen, cached or replayed: plain functions of their inputs, with other inputs in each call.
 """
 
 import oracle
