@@ -20,7 +20,7 @@ from grader import problems
 from grader.batch import strong_layers
 from grader.cells import GRADE_ID, Answer, Assembled, answers, assemble
 from grader.growth import read_cell
-from grader.layers import SandboxError
+from grader.layers import SandboxError, strong
 from grader.pieces import IMPORTS, binding, split
 from grader.problems import ROOT, Problem
 from grader.stubs import is_stub
