@@ -27,6 +27,7 @@ from grader.faults import Raised  # noqa: E402
 from grader.wire import Handle  # noqa: E402
 
 JUDGE = ROOT / "practice" / "judge.py"
+PLAIN = "--plain"  # N FILE: plain pytest, in a process of its own
 
 
 def module(name: str, path: Path):
@@ -103,22 +104,30 @@ def plain(number: str, path: str) -> int:
     return pytest.main([*options, str(problem.folder / "test_hidden.py")], plugins=[Fixtures()])
 
 
-def timed(command: list[str]) -> float:
+def timed(command: list[str]) -> tuple[float, str]:
+    """Seconds that the command took, and what it printed."""
     started = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     seconds = time.perf_counter() - started
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(command)} ended with {done.returncode}:\n{(done.stdout + done.stderr)[-3000:]}")
-    return seconds
+    return seconds, done.stdout
 
 
-def measure(problem: problems.Problem, path: Path, rounds: int, sandbox: str | None) -> dict:
+def compare(problem: problems.Problem, path: Path, rounds: int, sandbox: str | None) -> dict:
     layers = ["--sandbox", sandbox] if sandbox else []
-    alone = [sys.executable, str(Path(__file__)), "--plain", str(problem.id), str(path)]
+    alone = [sys.executable, str(Path(__file__)), PLAIN, str(problem.id), str(path)]
     judged = [sys.executable, "-I", "-B", "-X", "utf8", str(JUDGE), str(problem.id), str(path), "--json", *layers]
-    pairs = [(timed(alone), timed(judged)) for _ in range(rounds + 1)][1:]  # the first round fills the disk's cache
+    pairs = []
+    for _ in range(rounds + 1):
+        (a, _), (b, said) = timed(alone), timed(judged)
+        pairs.append((a, b))
+    del pairs[0]  # the first round fills the disk's cache
+    report = json.loads(said.splitlines()[-1])
     return {
         "problem": problem.slug,
+        "sandbox": report["sandbox"],
+        "tensors_on": report["device"],
         "pytest_s": statistics.median(a for a, _ in pairs),
         "judge_s": statistics.median(b for _, b in pairs),
         "ratio": statistics.median(b / a for a, b in pairs),
@@ -126,15 +135,17 @@ def measure(problem: problems.Problem, path: Path, rounds: int, sandbox: str | N
 
 
 def main(argv: list[str] | None = None) -> None:
+    argv = sys.argv[1:] if argv is None else argv
+    if argv[:1] == [PLAIN]:
+        raise SystemExit(plain(*argv[1:]))
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("problems", nargs="*", default=["133", "132"], metavar="N", help="default: 133 132")
     parser.add_argument("--rounds", type=int, default=5, help="the ratio is the median of so many (default 5)")
     parser.add_argument("--sandbox", metavar="A,B", help="exactly these layers; default: the judge's own choice")
-    parser.add_argument("--out", metavar="FILE", help="write the last line there too")
-    parser.add_argument("--plain", nargs=2, help=argparse.SUPPRESS)
+    import measure  # imports torch, which plain pytest must not do
+
+    measure.add_keeping(parser)
     args = parser.parse_args(argv)
-    if args.plain:
-        raise SystemExit(plain(*args.plain))
     if args.rounds < 1:
         parser.error("--rounds takes a number from 1")
     import tempfile
@@ -146,13 +157,11 @@ def main(argv: list[str] | None = None) -> None:
             problem = problems.get(number)
             path = Path(folder) / f"{problem.slug}.py"
             path.write_text(reference_source(problem), encoding="utf-8")
-            rows.append(row := measure(problem, path, args.rounds, args.sandbox))
+            rows.append(row := compare(problem, path, args.rounds, args.sandbox))
             seconds = f"{row['pytest_s']:10.2f} s {row['judge_s']:6.2f} s"
             print(f"{row['problem']:28} {seconds} {row['ratio']:6.2f}", flush=True)
-    line = json.dumps({"bench": "judge", "rounds": args.rounds, "sandbox": args.sandbox, "rows": rows})
-    if args.out:
-        Path(args.out).write_text(line + "\n", encoding="utf-8")
-    print(line)
+    device = "cuda" if any(row["tensors_on"] == "cuda" for row in rows) else "cpu"
+    measure.finish({"bench": "judge", **measure.about_this_run(device), "rounds": args.rounds, "rows": rows}, args)
 
 
 if __name__ == "__main__":

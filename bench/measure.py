@@ -28,6 +28,10 @@ SHAPES = {
 def add_common(parser) -> None:
     parser.add_argument("--config", choices=SHAPES, default="qwen3-0.6b", help="the model's shape; weights are random")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    add_keeping(parser)
+
+
+def add_keeping(parser) -> None:
     parser.add_argument("--out", metavar="FILE", help="write the last line there too")
     parser.add_argument("--record", metavar="NAME", help="write it to course/recorded/NAME.json")
 

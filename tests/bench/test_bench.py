@@ -156,7 +156,7 @@ def test_records_are_written_where_chapters_look(capsys, tmp_path, monkeypatch):
 
 
 def test_as_programs():
-    for name in ("decode", "peers", "startup", "replay_cost"):
+    for name in ("decode", "peers", "startup", "replay_cost", "judge"):
         done = subprocess.run([sys.executable, f"bench/{name}.py", "--help"], cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0 and "--record" in done.stdout
 
@@ -168,4 +168,6 @@ def test_the_judge_is_compared_with_plain_pytest(tmp_path):
     result = json.loads(done.stdout.splitlines()[-1])
     assert json.loads((tmp_path / "out.json").read_text()) == result
     assert [row["problem"] for row in result["rows"]] == ["134_default_ladder", "132_captured_step"]
-    assert all(row["ratio"] > 0 for row in result["rows"])
+    assert all(row["ratio"] > 0 and row["sandbox"] for row in result["rows"])
+    assert result["device"] and result["versions"]["torch"]
+    assert result["command"].startswith("python bench/judge.py 134 132")
