@@ -138,10 +138,25 @@ def judge_plan(plan, workload, machine, budget):
     for demand in workload:
         if not running(plan["blocks"], demand, machine):
             return f"no request with a context of {demand[2]} tokens can run in {plan['blocks']} blocks"
-    cost, least = plan_cost(plan, workload, machine), best(workload, machine, budget)[0]
+    cost, (least, known) = plan_cost(plan, workload, machine), best(workload, machine, budget)
     if cost <= ENOUGH * least:
         return None
-    return f"the mean cost is {cost:.4g} ms per token; {least:.4g} is possible, and 5% more would be accepted"
+    return (
+        f"the mean cost is {cost:.4g} ms per token; {least:.4g} is possible, and 5% more would be accepted. For each "
+        f"demand, yours runs {steps(plan, workload, machine)}; the plan above {steps(known, workload, machine)}"
+    )
+
+
+def steps(plan, workload, machine):
+    """What runs of each demand, and in which graph, as people say it."""
+    said = []
+    for demand in workload:
+        n = running(plan["blocks"], demand, machine)
+        graph = "eagerly"
+        for name in ("piecewise", "full")[: 1 if demand[1] else 2]:
+            graph = next((f"in {name} {size}" for size in plan[name] if size >= n + demand[1]), graph)
+        said.append(f"{n}{f' and {demand[1]} prompt tokens' if demand[1] else ''} {graph}")
+    return ", ".join(said)
 
 
 # -- plans of common mistakes, each for inputs in which it is far off -------------------------------------------------

@@ -72,13 +72,18 @@ def test_plan_memory_without_graphs(check, rng):
 # -- plan_cost ------------------------------------------------------------------------------------------------------
 
 
+def ample(workload, machine):
+    """A block more for each request: here it does not matter how they are counted."""
+    return plenty(workload, machine) + workload[0][0]
+
+
 def test_plan_cost_decode_steps(check, rng):
     """A decode step runs in the smallest full graph that holds it; else in pieces, else eagerly."""
     cases = []
     for _ in range(15):
         numbers = machine(rng)
         workload = [demand(rng, requests=(1, 60), prompts=0)]
-        cases.append((plan(rng, numbers, plenty(workload, numbers)), workload, numbers))
+        cases.append((plan(rng, numbers, ample(workload, numbers)), workload, numbers))
     check.each("plan_cost", cases, oracle.plan_cost, tolerance=1e-9)
 
 
@@ -88,7 +93,7 @@ def test_plan_cost_steps_with_prompts(check, rng):
     for _ in range(15):
         numbers = machine(rng)
         workload = [demand(rng, prompts=1)]
-        cases.append((plan(rng, numbers, plenty(workload, numbers)), workload, numbers))
+        cases.append((plan(rng, numbers, ample(workload, numbers)), workload, numbers))
     check.each("plan_cost", cases, oracle.plan_cost, tolerance=1e-9)
 
 
@@ -98,18 +103,21 @@ def test_plan_cost_eager_steps(check, rng):
     for _ in range(8):
         numbers = machine(rng)
         workload = [demand(rng, requests=(97, 200), prompts=0.5)]
-        cases.append((plan(rng, numbers, plenty(workload, numbers)), workload, numbers))
+        cases.append((plan(rng, numbers, ample(workload, numbers)), workload, numbers))
     check.each("plan_cost", cases, oracle.plan_cost, tolerance=1e-9)
 
 
 def test_plan_cost_blocks_bound_the_requests(check, rng):
-    """Of the requests that want to run, as many do as the blocks hold, block 0 aside; the step generates that many."""
+    """Requests share no block and leave block 0 free: those that run are as many as fit, and each gives a token."""
     cases = []
-    for i in range(15):
+    for i in range(18):
         numbers = machine(rng)
         workload = [demand(rng, requests=(4, 60))]
+        if i > 14:  # the last block of each request is full
+            workload = [(workload[0][0], workload[0][1], numbers["block_size"] * rng.randint(3, 12), 1)]
         each = oracle.counts(workload, numbers)
-        blocks = each[rng.randrange(1, len(each))] + (-1 if i < 5 else rng.choice((-1, 0, 0, 1)))
+        more = -1 if i < 5 else rng.choice((-1, 0, 0, 1)) if i < 15 else 0
+        blocks = each[rng.randrange(1, len(each))] + more
         cases.append((plan(rng, numbers, blocks), workload, numbers))
     check.each("plan_cost", cases, oracle.plan_cost, tolerance=1e-9)
 
@@ -161,7 +169,7 @@ def ask(check, cases):
 
 
 def test_best_plan_one_demand(check, rng):
-    """For one kind of decode step, one full graph of the right size, and blocks for the rest."""
+    """For one kind of decode step, one full graph of the right size, and blocks for what it holds."""
 
     def make():
         return [demand(rng, prompts=0)], machine(rng)
@@ -169,6 +177,8 @@ def test_best_plan_one_demand(check, rng):
     workload, numbers = make()  # and once with memory for everything
     rich = float(round(plenty(workload, numbers) * numbers["block_mib"] + 10 * numbers["full_mib"] + 200))
     cases = drawn(rng, 3, make, oracle.graphs_first) + drawn(rng, 2, make, oracle.graphs_first, tight=True)
+    cheap = machine(rng)  # and once with a block for each request, all of which run
+    cases.append(([(rng.randint(5, 12), 0, rng.randint(1, cheap["block_size"]), 10)], cheap, 120.0))
     ask(check, [*cases, (workload, numbers, rich)])
 
 
@@ -219,6 +229,23 @@ def test_best_plan_tokens_not_steps(check, rng):
         return [demand(rng, requests=(6, 12), prompts=0.3) for _ in range(3)], machine(rng)
 
     ask(check, drawn(rng, 3, make, oracle.for_short_steps))
+
+
+def test_best_plan_leaves_memory(check, rng):
+    """More blocks can be worse, since every request that fits runs: memory for one that gains nothing is left."""
+    cases = []
+    for _ in range(3):
+        fits = rng.choice((6, 8))
+        numbers = machine(rng, sizes=[1, 2, fits, 24, 32, 64], full_ms=1.0, row_ms=rng.randint(60, 100) / 1000)
+        workload = [(fits + rng.randint(1, 2), 0, rng.randint(150, 400), rng.randint(1, 40))]
+        most = plenty(workload, numbers) * numbers["block_mib"]  # and memory for all graphs
+        all_graphs = 6 * (numbers["full_mib"] + numbers["piecewise_mib"]) + 64 * numbers["row_mib"]
+        cases.append((workload, numbers, float(round(most + all_graphs + 50))))
+
+    def make():
+        return [demand(rng, requests=(3, 8)), demand(rng, requests=(8, 14), context=(300, 900))], machine(rng)
+
+    ask(check, cases + drawn(rng, 1, make, oracle.blocks_first, tight=True))
 
 
 def test_best_plan_large(check, rng):
