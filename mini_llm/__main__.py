@@ -1,5 +1,7 @@
 """The command line: python -m mini_llm fetch | generate | bench | info."""
 
+from __future__ import annotations  # an old Python reads on until it is told that it is too old
+
 import argparse
 import os
 import sys
@@ -20,6 +22,8 @@ MODES = ("NONE", "PIECEWISE", "FULL", "FULL_DECODE_ONLY", "FULL_AND_PIECEWISE")
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit status: 0, 2 for what the user can put right, 130 for Ctrl-C."""
+    if sys.version_info < (3, 11):  # noqa: UP036
+        return _fail(f"Python 3.11 or newer is needed, and {sys.executable} is older: run `make learn` once")
     arguments = _parser().parse_args(argv)
     try:
         arguments.run(arguments)
@@ -211,7 +215,7 @@ def _info(arguments) -> None:
 def _use_the_course_environment() -> None:
     """A bare `python -m mini_llm` goes on in the .venv that `make learn` made, if this Python lacks torch."""
     here = Path(__file__).resolve()
-    for root in here.parents[1:3]:  # the course, or a workspace inside it
+    for root in list(here.parents)[1:3]:  # the course, or a workspace inside it
         python = root / ".venv" / "bin" / "python"
         if python.is_file() and Path(sys.prefix).resolve() != (root / ".venv").resolve():
             os.execv(python, [str(python), "-m", "mini_llm", *sys.argv[1:]])

@@ -170,6 +170,14 @@ def test_finding_and_listing_models_takes_no_torch():
     assert run(code=("-c", code)).returncode == 0
 
 
+def test_an_older_python_is_told_so(monkeypatch, capsys):
+    from mini_llm.__main__ import main
+
+    monkeypatch.setattr(sys, "version_info", (3, 9, 18))
+    assert main(["info"]) == 2
+    assert capsys.readouterr().err.startswith("mini_llm: Python 3.11 or newer is needed, and ")
+
+
 def test_a_missing_package_is_named(tiny_model):
     code = "import sys; sys.modules['torch'] = None; from mini_llm.__main__ import main; sys.exit(main())"
     done = run("generate", "--model", str(tiny_model), "hi", code=("-c", code))
