@@ -1,5 +1,5 @@
 # verdict: wrong answer
-# diagnosis: the input was refused, but the error does not say which input it was and what was expected
+# diagnosis: the inputs were refused, but the error does not say all that it should: which input, counted from 0 (`input 0`), and both shapes, `[3]` and not `(3,)`, or both dtypes; or else both numbers of inputs
 _right = copy_in
 
 

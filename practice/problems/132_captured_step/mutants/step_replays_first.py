@@ -1,5 +1,5 @@
 # verdict: wrong answer
-# diagnosis: the graph was replayed before the inputs were copied in, so each call got the result of the call before
+# diagnosis: each call got the result of the call before: the graph was replayed before the inputs were copied in, or the result was cloned before the replay
 class CapturedStep:
     def __init__(self, step, *examples, warmup=2, pool=None):
         self.buffers = tuple(e.clone() for e in examples)

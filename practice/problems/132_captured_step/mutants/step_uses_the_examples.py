@@ -1,5 +1,5 @@
 # verdict: wrong answer
-# diagnosis: the examples themselves serve as buffers: calls write into the caller's tensors; make copies
+# diagnosis: the examples themselves serve as buffers, or the warm-up ran on them: the caller's tensors are written to; make copies, and use only those
 class CapturedStep:
     def __init__(self, step, *examples, warmup=2, pool=None):
         self.buffers = examples
