@@ -2,8 +2,8 @@
 
 Whether a graph ran shows in a Python number: the scene changes it after the capture, and a replay gives the old one.
 Which graph ran shows in the number of rows, in which order graphs were captured in the size of the run before: Python
-numbers, too, that stay in the graph. Nothing is counted or timed in the learner's process. Not judged, because it
-cannot be seen from outside: whether the graphs share a pool, and whether a step allocates.
+numbers, too, that stay in the graph. Nothing is counted or timed in the learner's process. Pools
+are looked for among all live objects. Not judged, because it cannot be seen from outside: whether a step allocates.
 """
 
 import oracle
@@ -279,6 +279,17 @@ def test_BucketRunner_large_before_small(check, rng):
         items = decoding(rng, size if size - 1 in sizes else size - rng.randint(0, 1))
         want = torch.tensor([[tokens[0], larger] for tokens, *_ in items])
         script.ask(runner, "run", script.scene("batch_of", items, as_="batch"), want=want)
+
+
+def test_BucketRunner_one_pool(check, rng):
+    """All graphs are captured in one memory pool: a runner of several sizes makes one."""
+    reader = Reader(check, rng, sorted(rng.sample(range(1, 9), 3)), capture=False)
+    script = reader.script
+    before = script.scene("pools_so_far", as_="before")
+    reader.runner = script.make("BucketRunner", reader.step, reader.buffers, reader.sizes, as_="runner")
+    reader.capture()
+    script.ask_scene("new_pools", before, want=1)
+    reader.graph(decoding(rng, min(reader.sizes)))
 
 
 def test_BucketRunner_sizes_in_any_order(check, rng):

@@ -1,5 +1,5 @@
 # verdict: wrong answer
-# diagnosis: the batch never reached the memory that the graph reads: it was put into new tensors, and the replay still found what was in the buffers
+# diagnosis: the batch was not in the memory that the graph reads: it was put into other tensors, or padding was written over it before the replay
 from mini_llm.batch import step_inputs
 
 
