@@ -346,6 +346,22 @@ def test_PiecewiseRunner_largest_first(check, rng):
         server.script.ask(runner, "run", batch, want=want, tolerance=tolerance(want))
 
 
+def test_PiecewiseRunner_one_pool(check, rng):
+    """All sizes are captured in one pool, `runner.pool` from then on: the pool that was given, or else a new one."""
+    for given in (False, True):
+        server = Server(check, rng, [], capture=False)
+        script, server.sizes, server.captured = server.script, rng.sample([2, 3, 5, 6, 9], 3), True
+        pool = {"pool": script.scene("empty_pool", server.step, as_="pool")} if given else {}
+        parts = (server.step, server.kv, server.attention, server.buffers, server.sizes)
+        before = script.scene("pools_so_far", as_="before")
+        server.runner = script.make("PiecewiseRunner", *parts, **pool, as_="runner")
+        script.ask(server.runner, "capture", want=None)
+        script.ask_scene("new_pools", before, want=0 if given else 1)
+        script.ask_scene("in_pool", server.runner, pool["pool"] if given else None, want=given)
+        server.change(gain=3.0)
+        server.run((0, rng.randint(1, 2), True))
+
+
 def test_PiecewiseRunner_capture_leaves_the_cache_alone(check, rng):
     """A fused piece writes keys to the cache itself: while it is captured, it must not write over those of a batch."""
     server = Server(check, rng, [8, 4], fused=True, capture=False)
