@@ -245,3 +245,19 @@ def test_compile_once_more_than_eight_steps(check, rng):
         once.call(rng.randint(2, 20), number)
     for number in rng.sample(range(9), 3):
         once.call(rng.randint(2, 20), number)
+
+
+def test_compile_once_leaves_no_mark(check, rng):
+    """The tensors of a call stay as they are: another compiled function may get the very same x."""
+    rows, scale, script = rng.randint(3, 12), rng.randint(2, 4), check.script()
+    given, own = whole(rng, rows, 3), [whole(rng, rows + more, 3) for more in (1, 2)]
+    x = script.scene("kept", given, as_="x")
+    for name, others in (("any", []), ("chosen", own)):
+        sizes = [rows, rows + 1, rows + 2] if others else []
+        step = script.scene("step", scale, as_="step")
+        backend = script.scene("marking_backend", as_="backend")
+        compiled = script.make("compile_once", step, backend, compile_sizes=sizes, as_=name)
+        w, b = whole(rng, 3, 2), whole(rng, 2)
+        for other in others:  # with tensors that nobody else had, chosen sizes have their code
+            script.ask(compiled, "", other, w, b, want=oracle.step(other, w, b, scale, len(other)))
+        script.ask(compiled, "", x, w, b, want=oracle.step(given, w, b, scale, rows if sizes else None))
