@@ -52,8 +52,8 @@ class Refusal:
 
     words: tuple[str, ...]
 
-    def met_by(self, trace: str) -> bool:
-        return all(word in last_line(trace) for word in self.words)
+    def missing(self, trace: str) -> list[str]:
+        return [word for word in self.words if word not in last_line(trace)]
 
 
 @dataclass(frozen=True)
@@ -264,7 +264,8 @@ class Script:
         except Raised as fault:
             if fault.at_import or fault.kind == "missing" or STUB in fault.trace:
                 raise
-            why = None if asked.want.met_by(fault.trace) else f"the error does not name {' and '.join(words)}"
+            missing = asked.want.missing(fault.trace)
+            why = f"the error does not name {' or '.join(missing)}" if missing else None
             self._add(asked, wanted, fault=fault, why=why, got=last_line(fault.trace))
         except NotAnAnswer as fault:
             self._add(asked, wanted, fault=fault, why="it was not refused")

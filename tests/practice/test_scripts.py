@@ -121,6 +121,17 @@ def test_an_error_that_names_nothing_is_no_refusal(see):
     assert result.first_failure.why == "the error does not name 4"
 
 
+def test_only_the_words_that_are_missing_are_named(problem, see):
+    hidden = problem.folder / "test_hidden.py"
+    text = hidden.read_text(encoding="utf-8")
+    hidden.write_text(text.replace('words=["4"]', 'words=["not this", "4", "nor that"]'), encoding="utf-8")
+    try:
+        result = see(changed("return self.graph.replay().clone()"))
+    finally:
+        hidden.write_text(text, encoding="utf-8")
+    assert result.first_failure.why == "the error does not name not this or nor that"
+
+
 def test_a_reused_child_forgets_and_is_given_up_when_it_dies(problem, monkeypatch):
     """As on a GPU, where one child serves all tests: another test sees a fresh module, a crash costs one test."""
     monkeypatch.setattr(session.Session, "reuses", property(lambda self: True))
