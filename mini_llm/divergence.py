@@ -43,11 +43,12 @@ def name_cause(
 ) -> str:
     """Why `other` differs from `reference`, from what it did in this step and, in `before`, in the step before.
 
-    "same": no number differs. "rounding": none does beyond rounding. Else by the rows that differ in the first
-    layer that does: "stale buffer" when each of them is, number by number, the same row of the step before;
-    "padding in a live block" when each belongs to a request that has a block into which a row of padding wrote;
-    or "unknown". `slot_mapping` holds a slot for each row of `other`, padding included; -1 writes nothing, and
-    block 0, the null block, is nobody's. Request r has the rows `query_start_loc[r]` .. `query_start_loc[r + 1]`.
+    `before` has as many rows as `other`. "same": no number differs, padding aside. "rounding": none does beyond it.
+    Else by the rows that differ in the first layer that does: "stale buffer" when each of them is, number by number,
+    the same row of the step before; "padding in a live block" when each belongs to a request that has a block into
+    which a row of padding wrote; or "unknown". `slot_mapping` holds a slot for each row of `other`, padding included;
+    -1 writes nothing, and block 0, the null block, is nobody's. Request r has the rows `query_start_loc[r]` ..
+    `query_start_loc[r + 1]`.
     """
     layer = first_divergence(reference, other)
     if layer is None:

@@ -77,7 +77,10 @@ def refused(solution, num_tokens, **settings):
 
 def attributes(solution, *, mode, sizes, max_num_seqs, query_len=1):
     """What others read of a dispatcher, besides its keys."""
-    made = _dispatcher(solution, mode, sizes, max_num_seqs, query_len)
+    given = list(sizes)
+    made = _dispatcher(solution, mode, given, max_num_seqs, query_len)
+    if given != sizes:
+        return "the list of sizes that was passed was changed"
     return {"mode": made.mode.name, "sizes": list(made.sizes), "query_len": made.query_len}
 
 

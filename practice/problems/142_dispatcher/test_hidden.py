@@ -181,7 +181,10 @@ def test_CudagraphDispatcher_lost_graphs(check, rng):
 
 
 def test_CudagraphDispatcher_attributes(check, rng):
-    """A dispatcher says which mode, which sizes (ascending, each once) and which query_len it was made with."""
+    """A dispatcher says which mode, which sizes (ascending, each once) and which query_len it was made with.
+
+    The list that it was given stays as it is.
+    """
     cases = [(check.keywords(**server(check, rng, mode, rng.randint(1, 3))[0]),) for mode in MODES]
     check.each("attributes", cases, oracle.attributes, scene=True)
 
