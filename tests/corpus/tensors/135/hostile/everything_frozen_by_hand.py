@@ -1,6 +1,6 @@
-# verdict: accepted
-# THE LIMIT. Eager runs with the Python values that the step had when its graph would have been recorded, put back by
-# hand for each run (problem 132, Explanation)
+# verdict: wrong answer
+# Eager runs with the Python values that the step had when its graph would have been recorded, put back by hand for each
+# run. It makes no pool, which gives it away; a forger who makes one for show would get through (see 132)
 # @reject/eager.py@
 class Frozen(Eager):
     def __init__(self, step, view):
