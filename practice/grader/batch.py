@@ -27,6 +27,7 @@ from grader import confine, problems
 from grader.layers import SandboxError, strong
 from grader.problems import Problem
 from grader.session import Session
+from grader.solution import BUSY
 
 Done = Callable[[int, dict], None]  # hears a task's place in the list and what came of it, as it ends
 HEADROOM_MIB = {False: 512, True: 1536}  # of one judgement beside what the submission may take: without torch, with
@@ -160,7 +161,7 @@ def _free_mib() -> int:
 
 def patience(problem: Problem) -> float:
     """Seconds after which the judge itself must hang: every test at all its limits on a busy machine."""
-    return 120 + 6 * problem.hidden_tests * (problem.limits.import_s + 2 * problem.limits.call_s)
+    return 120 + BUSY * problem.hidden_tests * (problem.limits.import_s + 2 * problem.limits.call_s)
 
 
 class _Process:

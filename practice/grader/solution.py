@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MAX_OUTPUT = 4096  # bytes of what a test's calls print that are kept
 LOOK = 0.2  # seconds between two looks at a child that lets us wait
+BUSY = 6  # times its limit that a call which computes may take on the clock of a busy machine
 GIVE_UP_AFTER = 3  # timeouts, after which the remaining tests are not run
 
 
@@ -201,11 +202,11 @@ class Solution:
 
     def _owed(self, limit: float, started: float) -> float:
         """Seconds still due to a call on a busy machine: a call that computes gets its limit in processor time, up to
-        six times the limit on the clock. One that waits gets nothing more."""
+        BUSY times the limit on the clock. One that waits gets nothing more."""
         spent = time.monotonic() - started
         cpu = self._session.cpu(self._child)
         share = cpu / (self._waited + spent) if cpu is not None else 0
-        return min(limit / share, 6 * limit) - spent if share > 0.1 else 0
+        return min(limit / share, BUSY * limit) - spent if share > 0.1 else 0
 
     def _receive(self, reply: bytes, rid: str, what: str) -> tuple:
         try:
