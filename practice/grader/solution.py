@@ -64,6 +64,7 @@ class Solution:
         self._printed = ""
         self._handles = 0
         self._waited = 0.0  # seconds that the judge has waited for this child
+        self._spoilt = False  # CUDA is broken in this child: no later test may use it
         self.warned: list[str] = []  # the warnings of the last call
 
     def __getattr__(self, name: str):
@@ -146,6 +147,8 @@ class Solution:
             raise OutOfMemory(
                 f"{what} asked for more than {self._session.problem.limits.memory_mib} MiB of memory", trace=str(extra)
             )
+        # After a failed kernel every call to CUDA in that process fails, whosever it is.
+        self._spoilt = self._spoilt or "CUDA error" in str(value)
         raise Raised(f"{what} raised {value}", trace=str(extra), kind=str(value))
 
     def _send(self, request: bytes, limit: float, what: str) -> bytes:
@@ -256,7 +259,8 @@ class Solution:
 
     def close(self) -> str:
         """Ends the child; what it printed since `take_printed` was last asked."""
-        if self._child is not None and self._session.reuses and self._session.broken is None:
+        usable = self._session.broken is None and not self._spoilt
+        if self._child is not None and self._session.reuses and usable:
             child, self._child = self._child, None
             self._printed += self._output.take()
             self._session.keep(child, self._channel, self._output.fd)

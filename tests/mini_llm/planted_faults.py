@@ -2,7 +2,7 @@
 
 `FAULTS` maps the report to a Fault. To add one, here or in a module like planted_rules.py: write a function
 that plants it with `monkeypatch`, name a check that passes without it, and, where it crashes and does not
-just answer wrongly, the exception. `ELSEWHERE` holds the reports that nothing here can show, with the reason.
+just answer wrongly, the exception. `FAULTS_ON_GPU` holds those that only CUDA has.
 """
 
 from collections.abc import Callable
@@ -13,6 +13,7 @@ import torch
 from bucket_checks import CHECKS
 
 from mini_llm import bucket_runner, graphs
+from mini_llm.attention import SDPABackend
 from mini_llm.batch import Run, StepBuffers
 from mini_llm.bucket_runner import BucketRunner
 from mini_llm.paged import PagedKVCache
@@ -28,11 +29,12 @@ class Fault:
 
 
 FAULTS: dict[str, Fault] = {}
+FAULTS_ON_GPU: dict[str, Fault] = {}
 
 
-def fault(report, check, raises=WRONG):
+def fault(report, check, raises=WRONG, gpu=False):
     def add(plant):
-        FAULTS[report] = Fault(plant, check, raises if isinstance(raises, tuple) else (raises,))
+        (FAULTS_ON_GPU if gpu else FAULTS)[report] = Fault(plant, check, raises if isinstance(raises, tuple) else (raises,))
         return plant
 
     return add
@@ -212,8 +214,24 @@ def _(monkeypatch):
     monkeypatch.setattr(StepBuffers, "view", view)
 
 
-# Reports of the same list that need a GPU.
-ELSEWHERE = {
-    "SageAttention 371": "a kernel on another stream: conformance/test_pool.py, on a GPU",
-    "pytorch 193402": "workspace of a destroyed graph: conformance/test_pool.py on a GPU, test_graphs.py without",
-}
+# --- what only CUDA has ---------------------------------------------------------------------------
+
+
+@fault("SageAttention 371: a kernel on another stream", CHECKS["decoding_agrees_as_requests_grow_and_leave"], gpu=True)
+def _(monkeypatch):
+    whole = SDPABackend.__call__
+
+    def on_the_default_stream(self, q, *args):
+        with torch.cuda.stream(torch.cuda.default_stream(q.device)):
+            return whole(self, q, *args)
+
+    monkeypatch.setattr(SDPABackend, "__call__", on_the_default_stream)
+
+
+def drop_graphs(monkeypatch):
+    """pytorch 193402: a pool that does not keep its graphs; what a destroyed one gives back is still in use."""
+
+    def new_graph(self, generators):
+        return torch.cuda.CUDAGraph()
+
+    monkeypatch.setattr(graphs.CudaPool, "new_graph", new_graph)

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 QUESTION = "What is the capital of France?"
+DEVICES = ["cpu", *([pytest.param("cuda", marks=pytest.mark.gpu)] if torch.cuda.is_available() else [])]
 
 
 @pytest.fixture(autouse=True)
@@ -41,36 +42,39 @@ def folder():
         raise
 
 
-def test_smollm2_answers_paris_token_for_token_like_transformers(folder):
+@pytest.mark.parametrize("device", DEVICES)
+def test_smollm2_answers_paris_token_for_token_like_transformers(folder, device):
     transformers = pytest.importorskip("transformers")
     tokenizer, peer_tokenizer = Tokenizer(folder), transformers.AutoTokenizer.from_pretrained(folder)
-    peer = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    model = Transformer.from_pretrained("smollm2")
+    peer = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).to(device)
+    model = Transformer.from_pretrained(folder, torch.float32, device)
     answers = {}
     for question in (QUESTION, "Name three fruits.", "Write a short poem about the sea."):
         ids = tokenizer.encode_chat(question)
         chat = [{"role": "user", "content": question}]
         theirs = peer_tokenizer.apply_chat_template(
             chat, add_generation_prompt=True, return_tensors="pt", return_dict=True
-        )
+        ).to(device)
         assert ids == theirs["input_ids"][0].tolist()
         # transformers' own greedy search, 40 tokens, to the same end token
         expected = peer.generate(**theirs, max_new_tokens=40, do_sample=False)[0, len(ids) :]
-        answer = generate(model, torch.tensor([ids]), 40, eos_token_id=tokenizer.eos_token_ids)[0]
+        answer = generate(model, torch.tensor([ids], device=device), 40, eos_token_id=tokenizer.eos_token_ids)[0]
         assert answer.tolist() == expected.tolist()
         answers[question] = tokenizer.decode(answer.tolist())
     assert answers[QUESTION] == "The capital of France is Paris."
 
 
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("mode", ["NONE", "PIECEWISE", "FULL", "FULL_DECODE_ONLY", "FULL_AND_PIECEWISE"])
-def test_the_engine_answers_like_transformers_in_every_mode(folder, mode):
+def test_the_engine_answers_like_transformers_in_every_mode(folder, mode, device):
     """Three questions of different lengths, joining one after the other; the prompts run in chunks."""
     transformers = pytest.importorskip("transformers")
-    peer = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    attention = "sdpa_per_token" if mode == "FULL" else None  # the only one here that FULL takes for prompts too
+    peer = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).to(device)
+    # without a GPU the only one that FULL takes for prompts too
+    attention = "sdpa_per_token" if mode == "FULL" and device == "cpu" else None
     llm = LLM(
-        folder, device="cpu", cudagraph_mode=mode, capture_sizes=[1, 2, 4, 16], attention=attention, max_num_seqs=4,
-        max_num_batched_tokens=16, max_model_len=128, num_blocks=40,
+        folder, dtype=torch.float32, device=device, cudagraph_mode=mode, capture_sizes=[1, 2, 4, 16], attention=attention,
+        max_num_seqs=4, max_num_batched_tokens=16, max_model_len=128, num_blocks=40,
     )  # fmt: skip
     questions = (QUESTION, "Name three fruits.", "Say hello.")
     answers, waiting = {}, list(questions)
@@ -82,7 +86,7 @@ def test_the_engine_answers_like_transformers_in_every_mode(folder, mode):
         for new in llm.step() + llm.step():
             answers[new.request_id][1].append(new.token)
     for prompt, answer in answers.values():
-        ids = torch.tensor([prompt])
+        ids = torch.tensor([prompt], device=device)
         theirs = peer.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=12, do_sample=False)
         assert answer == theirs[0, len(prompt) :].tolist()
     assert llm.tokenizer.decode(answers[0][1]) == "The capital of France is Paris."
@@ -90,19 +94,20 @@ def test_the_engine_answers_like_transformers_in_every_mode(folder, mode):
     assert used == {"FULL_DECODE_ONLY": {"FULL", "NONE"}, "FULL_AND_PIECEWISE": {"FULL", "PIECEWISE"}}.get(mode, {mode})
 
 
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("level", [1, 2, 3])
-def test_the_compiled_engine_answers_like_transformers(folder, level, tmp_path, monkeypatch):
+def test_the_compiled_engine_answers_like_transformers(folder, level, device, tmp_path, monkeypatch):
     monkeypatch.setenv("MINI_LLM_CACHE", str(tmp_path))
     transformers = pytest.importorskip("transformers")
-    peer = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    peer = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).to(device)
     llm = LLM(
-        folder, device="cpu", level=level, capture_sizes=[1, 2, 128], max_num_seqs=2, max_num_batched_tokens=128,
-        max_model_len=64, num_blocks=9,
+        folder, dtype=torch.float32, device=device, level=level, capture_sizes=[1, 2, 128], max_num_seqs=2,
+        max_num_batched_tokens=128, max_model_len=64, num_blocks=9,
     )  # fmt: skip
     prompts = [llm.tokenizer.encode_chat(question) for question in (QUESTION, "Say hello.")]
     answers = llm.generate(prompts, SamplingParams(max_new_tokens=5, ignore_eos=True))
     for prompt, answer in zip(prompts, answers, strict=True):
-        ids = torch.tensor([prompt])
+        ids = torch.tensor([prompt], device=device)
         theirs = peer.generate(
             ids, attention_mask=torch.ones_like(ids), max_new_tokens=5, min_new_tokens=5, do_sample=False
         )
