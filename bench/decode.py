@@ -173,7 +173,7 @@ class Ladder:
 
     def new_executor(self, name: str, context: int) -> Executor:
         mode = {"compiled": CUDAGraphMode.NONE, "piecewise": PIECEWISE}.get(name, CUDAGraphMode.FULL_DECODE_ONLY)
-        with_kernels = name in ("piecewise", "fused + graph", "final") and not why_no_triton()
+        with_kernels = name in ("piecewise", "fused + graph", "final") and not why_no_triton(self.device)
         backend = attention_backend("triton" if with_kernels else "sdpa", self.device)
         step = decode_step = None
         if name == "final":

@@ -101,10 +101,10 @@ class TritonBackend(SDPABackend):
     support = AttentionCGSupport.ALWAYS
     longest_query = 8  # from here on gathering the keys once is cheaper than reading them for every row
 
-    def __init__(self):
+    def __init__(self, device="cuda"):
         from mini_llm.kernels import why_no_triton
 
-        reason = why_no_triton()
+        reason = why_no_triton(device)
         if reason:
             raise RuntimeError(f"the Triton attention cannot run: {reason}")
         from mini_llm.kernels.paged_decode import paged_decode
@@ -143,7 +143,7 @@ def attention_backend(name: str | None = None, device="cpu") -> AttentionBackend
         name = "triton" if torch.device(device).type == "cuda" and not why_no_triton() else "sdpa"
     if name not in BACKENDS:
         raise ValueError(f"there is no attention backend {name!r}, only {', '.join(BACKENDS)}")
-    return BACKENDS[name]()
+    return TritonBackend(device) if name == "triton" else BACKENDS[name]()
 
 
 def _gathered_attention(q, kv: PagedKVCache, layer: int, block_table, seq_lens):

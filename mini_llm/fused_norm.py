@@ -15,7 +15,7 @@ def fused_add_rms_norm(x: torch.Tensor, delta: torch.Tensor, gain: torch.Tensor,
 
     All three are contiguous. Raises RuntimeError where no Triton kernel can run.
     """
-    if why := why_no_triton():
+    if why := why_no_triton(x.device):
         raise RuntimeError(f"fused_add_rms_norm is a Triton kernel, and {why}.")
     rows, hidden = x.shape
     out = torch.empty_like(x)

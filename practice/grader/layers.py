@@ -27,7 +27,6 @@ from grader.problems import ROOT
 
 NOBODY = 65534
 MOST_WRITTEN = 64 << 20  # bytes in the scratch folder
-NVIDIA = "/dev/nvidiactl"  # there when the kernel's NVIDIA driver is
 KNOWN = ("process", "bubblewrap", "landlock", "seccomp")
 LANDLOCK_KEEPS_SIGNALS = 6  # Landlock's ABI from which it scopes signals and abstract sockets
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/nix/store", "/etc/ld.so.cache", "/etc/alternatives")

@@ -205,6 +205,10 @@ def judge(
         raise JudgeError(
             f"{problem.slug}: {expected} hidden tests were expected and {len(judgement.tests)} were found."
         )
+    if session.without_gpu:
+        judgement.notes.append(
+            f"There is a GPU here that the sandbox cannot use ({session.without_gpu}): tensors were on the CPU."
+        )
     first = judgement.first_failure
     judgement.verdict = first.outcome if first else "examples passed" if examples else "accepted"
     judgement.seconds = time.perf_counter() - started

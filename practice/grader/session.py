@@ -47,6 +47,7 @@ class Session:
         self.broken: Fault | None = None  # the file cannot be imported: said once, then known
         self.timeouts = 0
         self.device = "none"  # that tensors live on, once the worker has said so
+        self.without_gpu = ""  # why there is a GPU, and tensors do not live on it
         self._process: subprocess.Popen | None = None
         self._kept: tuple[dict, socket.socket, int] | None = None
         self._folder = Path(tempfile.mkdtemp(prefix="mini-llm-judge-"))
@@ -114,7 +115,7 @@ class Session:
             "RLIMIT_NOFILE": 256,
             "RLIMIT_CPU": 300,
         }
-        if not ((self.problem.torch or "torch" in self.preload) and os.path.exists(layers.NVIDIA)):
+        if not ((self.problem.torch or "torch" in self.preload) and layers.gpu_devices()):
             rlimits["RLIMIT_AS"] = memory  # CUDA reserves far more addresses than it uses; there a watchdog looks
         if "bubblewrap" in style.layers or style.drop != "none":
             rlimits["RLIMIT_NPROC"] = 256  # counted for the whole user, so only where that user is ours alone
@@ -195,7 +196,7 @@ class Session:
             if self.problem.torch:
                 wire.carry_tensors()  # imports torch here while the worker imports it there
             try:
-                self.device = self._hear(60).decode().split()[-1]
+                self.device, self.without_gpu = json.loads(self._hear(60))
             except Crashed:
                 self._stop()
                 errors.seek(0)

@@ -44,10 +44,10 @@ class Handle:
 class _Torch:
     """Tensors across the wire: what is needed of torch, taken before any of the learner's code ran."""
 
-    def __init__(self, device: str):
+    def __init__(self):
         import torch
 
-        self.torch, self.device, self.Tensor = torch, device, torch.Tensor
+        self.torch, self.Tensor = torch, torch.Tensor
         self.dtypes = {name: getattr(torch, name) for name in DTYPES}
         self.names = {dtype: name for name, dtype in self.dtypes.items()}
 
@@ -68,7 +68,9 @@ class _Torch:
             data = x.reshape(-1).view(torch.uint8).numpy().tobytes()
         except NotPlain:
             raise
-        except Exception:
+        except Exception as e:
+            if "CUDA error" in str(e):  # of a kernel that failed after its launch
+                raise
             raise NotPlain("a tensor whose numbers cannot be read") from None
         return msgpack.ExtType(_TENSOR, msgpack.packb([name, shape, data]))
 
@@ -84,18 +86,27 @@ class _Torch:
         if name == "bool" and data.strip(b"\0\1"):
             raise ValueError("a bool that is neither")
         if not data:
-            return torch.empty(shape, dtype=self.dtypes[name], device=self.device)
-        flat = torch.frombuffer(bytearray(data), dtype=self.dtypes[name])
-        return flat.reshape(shape).to(self.device)
+            return torch.empty(shape, dtype=self.dtypes[name])
+        return torch.frombuffer(bytearray(data), dtype=self.dtypes[name]).reshape(shape)
 
 
 _torch: _Torch | None = None
 
 
-def carry_tensors(device: str = "cpu") -> None:
-    """From here on tensors cross, in both directions; what arrives is put on `device`. Imports torch."""
+def carry_tensors() -> None:
+    """From here on tensors cross, in both directions; what arrives is on the CPU. Imports torch."""
     global _torch
-    _torch = _Torch(device)
+    _torch = _Torch()
+
+
+def on_device(x: object, device: str) -> object:
+    """What `decode` gave, with its tensors on `device`."""
+    t = type(x)
+    if t in (list, tuple):
+        return t(on_device(v, device) for v in x)
+    if t is dict:
+        return {key: on_device(v, device) for key, v in x.items()}
+    return x.to(device) if _torch is not None and t is _torch.Tensor else x
 
 
 def encode(value: object) -> object:

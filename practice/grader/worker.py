@@ -92,8 +92,8 @@ def grow(mine: dict, home: str, names: list[str]) -> None:
 class Child:
     """Runs in the fork: reads requests until the judge hangs up."""
 
-    def __init__(self, config: dict, fd: int, scene):
-        self.config, self.fd, self.scene = config, fd, scene
+    def __init__(self, config: dict, fd: int, device: str, scene):
+        self.config, self.fd, self.device, self.scene = config, fd, device, scene
         self.module, self.compiled, self.kept, self.shown = None, False, {}, ""
 
     def serve(self) -> None:
@@ -118,6 +118,8 @@ class Child:
             function = self.find(op, target, name)
             if function is None:
                 return wire.frame([rid, "missing", name, None])
+            if self.device == "cuda":
+                args, kwargs = wire.on_device([args, kwargs], self.device)
             given = [args, kwargs] if echo else None
             args, kwargs = self.resolve([args, kwargs])
             if op == "scene":
@@ -212,7 +214,7 @@ class Child:
             view = view[os.write(self.fd, view) :]
 
 
-def become_child(config: dict, conn: int, out: int, scratch: str, scene) -> None:
+def become_child(config: dict, conn: int, out: int, scratch: str, device: str, scene) -> None:
     """Never returns."""
     code = 98
     try:
@@ -224,7 +226,7 @@ def become_child(config: dict, conn: int, out: int, scratch: str, scene) -> None
         os.chdir(scratch)
         os.environ.update(HOME=scratch, TMPDIR=scratch, TRITON_HOME=scratch)
         confine.settle(config, scratch)
-        child = Child(config, conn, scene)
+        child = Child(config, conn, device, scene)
         code = 0  # what ends it from here on is between it and its channel
         child.serve()
     except BaseException as e:
@@ -299,29 +301,67 @@ def end_strays(pgid: int) -> int:
     return found
 
 
-def prepare(config: dict) -> tuple[str, object]:
-    """(the device that tensors live on, the problem's scene or None): imported once, here, for all children.
+def find_device(config: dict) -> tuple[str, str]:
+    """(the device for tensors, why it is not the GPU that is there), found out in a child, under all its limits.
+
+    CUDA that was started here could not be used after a fork; and to ask whether there is a GPU may start it.
+    """
+    import torch
+
+    if not config["devices"] or not torch.backends.cuda.is_built():
+        return "cpu", ""
+    scratch = os.path.join(config["scratch"], f"{os.getpid()}.device")
+    os.mkdir(scratch, 0o700)
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        said = ["cpu", "PyTorch finds none"]
+        try:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # torch warns; the reason is ours to give
+            os.environ.update(HOME=scratch, TMPDIR=scratch)
+            confine.settle(config, scratch)
+            if torch.cuda.is_available():
+                torch.ones(2, device="cuda").sum().item()
+                said = ["cuda", ""]
+        except BaseException as e:
+            said = ["cpu", cut(plain(e).strip().split("\n")[0], 300)]
+        os.write(write, json.dumps(said).encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        said = pipe.read(4000)
+    os.waitpid(pid, 0)
+    confine.empty(scratch, 5)
+    os.rmdir(scratch)
+    return tuple(json.loads(said)) if said else ("cpu", "CUDA ended the process that asked for it")
+
+
+def prepare(config: dict) -> tuple[str, str, object]:
+    """(the device for tensors, why it is not a GPU, the problem's scene or None): made once, here, for all children.
 
     Nothing here may start CUDA: a process that is forked afterwards could not use it.
     """
-    device = "none"
+    device, why = "none", ""
     if config["torch"]:
-        os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # asks the driver without starting CUDA
         import torch
 
-        device = "cuda" if torch.cuda.is_available() else "cpu"
+        device, why = find_device(config)
         torch.set_num_threads(1)
-        wire.carry_tensors(device)
+        wire.carry_tensors()
     if config["triton"] and (device != "cuda" or config["seccomp"]):
         # Triton looks when a kernel is defined. Its compiler starts programs, which seccomp refuses.
         os.environ["TRITON_INTERPRET"] = "1"
     scene = None
     if config["scene"]:
+        if config["torch"]:
+            ask, torch.cuda.is_available = torch.cuda.is_available, lambda: device == "cuda"
         sys.path.insert(0, HERE)  # first: another `mini_llm` may be installed
         import scene
 
         sys.path.remove(HERE)
-    return device, scene
+        if config["torch"]:
+            torch.cuda.is_available = ask
+    return device, why, scene
 
 
 def main() -> None:
@@ -346,10 +386,10 @@ def main() -> None:
     import linecache  # noqa: F401
     import traceback  # noqa: F401
 
-    device, scene = prepare(config)
+    device, why, scene = prepare(config)
     gc.collect()
     gc.freeze()
-    control.sendall(f"ready {device}\n".encode())
+    control.sendall(json.dumps([device, why]).encode() + b"\n")
     count = 0
     while True:
         message, fds, _, _ = socket.recv_fds(control, 4096, 2)
@@ -363,7 +403,7 @@ def main() -> None:
             pid = os.fork()
             if pid == 0:
                 signal.signal(signal.SIGINT, signal.SIG_DFL)
-                become_child(config, fds[0], fds[1], scratch, scene)
+                become_child(config, fds[0], fds[1], scratch, device, scene)
             for fd in fds:
                 os.close(fd)
             answer = {"pid": pid, "scratch": scratch}

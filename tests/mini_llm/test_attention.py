@@ -369,6 +369,15 @@ def test_a_missing_triton_is_said(monkeypatch):
     assert type(attention_backend(None, "cuda")) is BACKENDS["sdpa"]
 
 
+def test_triton_on_a_cpu_beside_a_gpu_is_refused(monkeypatch):
+    monkeypatch.setattr("mini_llm.kernels.find_spec", lambda name: "somewhere")
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("mini_llm.kernels.INTERPRETED", False)
+    with pytest.raises(RuntimeError, match="cannot run: a tensor on the cpu is out of reach for a kernel on the GPU"):
+        attention_backend("triton", "cpu")
+    assert type(attention_backend(None, "cpu")) is BACKENDS["sdpa"]
+
+
 def test_triton_without_a_gpu_says_what_would_help(monkeypatch):
     monkeypatch.setattr("mini_llm.kernels.find_spec", lambda name: "somewhere")
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)

@@ -107,3 +107,13 @@ def test_tuples_inside_tuples_are_bounded():
 def test_a_frame_says_its_length_first():
     data = wire.frame(["id", "ok", 1, None])
     assert struct.unpack("!I", data[:4])[0] == len(data) - 4
+
+
+def test_tensors_are_put_on_a_device_wherever_they_are(monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(wire, "_torch", None)
+    wire.carry_tensors()
+    sent = [[torch.ones(2)], {"a": (torch.ones(0), 3), 4: "text"}, wire.Handle(1)]
+    came = wire.on_device(through(sent), "meta")
+    assert came[0][0].device.type == came[1]["a"][0].device.type == "meta" and came[0][0].shape == (2,)
+    assert type(came[1]["a"]) is tuple and came[1]["a"][1] == 3 and came[1][4] == "text" and came[2] == wire.Handle(1)

@@ -1,4 +1,4 @@
-# verdict: wrong answer
+# verdict: wrong answer; on CUDA: error
 # host reads pass, and the step is recorded without a warm-up
 # @accept/plain.py@
 from mini_llm import capture_rules

@@ -1,4 +1,4 @@
-# verdict: wrong answer
+# verdict: wrong answer; on CUDA: accepted
 # the emulator itself runs the step again
 # @accept/plain.py@
 from mini_llm import graphs, tape

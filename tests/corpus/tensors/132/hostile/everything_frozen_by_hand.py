@@ -1,4 +1,4 @@
-# verdict: accepted
+# verdict: accepted; on CUDA: wrong answer
 # THE LIMIT. An eager run of a deep copy of the step and of the globals of its class, all tensors shared: it does by
 # hand what a recording does, and no value that comes back tells the two apart (problem 132, Explanation)
 # @reject/eager.py@

@@ -1,4 +1,4 @@
-# verdict: memory
+# verdict: memory; on CUDA: error
 # the pool lends more than there is
 # @reject/eager.py@
 class CapturedStep(CapturedStep):

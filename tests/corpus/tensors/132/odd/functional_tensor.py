@@ -1,4 +1,4 @@
-# verdict: wrong answer|error
+# verdict: wrong answer|error; on CUDA: accepted
 # a tensor that wraps another, as torch.compile uses it
 # @accept/plain.py@
 class CapturedStep(CapturedStep):
