@@ -34,7 +34,8 @@ FAULTS_ON_GPU: dict[str, Fault] = {}
 
 def fault(report, check, raises=WRONG, gpu=False):
     def add(plant):
-        (FAULTS_ON_GPU if gpu else FAULTS)[report] = Fault(plant, check, raises if isinstance(raises, tuple) else (raises,))
+        kinds = raises if isinstance(raises, tuple) else (raises,)
+        (FAULTS_ON_GPU if gpu else FAULTS)[report] = Fault(plant, check, kinds)
         return plant
 
     return add

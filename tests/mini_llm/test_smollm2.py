@@ -73,8 +73,8 @@ def test_the_engine_answers_like_transformers_in_every_mode(folder, mode, device
     # without a GPU the only one that FULL takes for prompts too
     attention = "sdpa_per_token" if mode == "FULL" and device == "cpu" else None
     llm = LLM(
-        folder, dtype=torch.float32, device=device, cudagraph_mode=mode, capture_sizes=[1, 2, 4, 16], attention=attention,
-        max_num_seqs=4, max_num_batched_tokens=16, max_model_len=128, num_blocks=40,
+        folder, dtype=torch.float32, device=device, cudagraph_mode=mode, capture_sizes=[1, 2, 4, 16],
+        attention=attention, max_num_seqs=4, max_num_batched_tokens=16, max_model_len=128, num_blocks=40,
     )  # fmt: skip
     questions = (QUESTION, "Name three fruits.", "Say hello.")
     answers, waiting = {}, list(questions)

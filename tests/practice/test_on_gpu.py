@@ -15,7 +15,10 @@ pytestmark = [
 
 # What a call does that should have said that the number of inputs is wrong, and the words for it.
 BREAKS = {
-    "kernel": ("torch.zeros(3, device='cuda')[torch.tensor([9], device='cuda')]; torch.cuda.synchronize()", "CUDA error"),
+    "kernel": (
+        "torch.zeros(3, device='cuda')[torch.tensor([9], device='cuda')]; torch.cuda.synchronize()",
+        "CUDA error",
+    ),
     "process": ("import os; os._exit(3)", "exit code 3"),
     "endless": ("while True: pass", "did not finish"),
     "endless_on_the_gpu": ("torch.cuda._sleep(40_000_000_000); torch.cuda.synchronize()", "did not finish"),
