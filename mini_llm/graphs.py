@@ -26,12 +26,13 @@ class Graph:
     """A recorded step. `inputs` and `output` are the very tensors it reads and writes; `pool` is its memory.
 
     `output` holds garbage until the first replay, and is overwritten by the next replay of this graph or of
-    another one in the same pool. The graph keeps its pool alive, and the pool keeps all its graphs.
+    another one in the same pool. The graph keeps its pool alive, and the pool keeps all its graphs. It keeps the
+    step too, `fn`: a weight that nobody else holds would be freed, and the graph would read what came in its place.
     """
 
-    def __init__(self, inputs: tuple, output, pool, replay: Callable[[], None]):
+    def __init__(self, inputs: tuple, output, pool, replay: Callable[[], None], fn: Callable):
         self.inputs, self.output, self.pool = inputs, output, pool
-        self._replay = replay
+        self._replay, self._fn = replay, fn
 
     def replay(self):
         """Run the recorded kernels again and return `output`. On a GPU it does not wait for them.
@@ -92,7 +93,7 @@ def record(fn: Callable, *static_inputs, pool) -> Graph:
 def _record(fn, static_inputs, pool, capture_error_mode="global", generators=()) -> Graph:
     with _no_garbage_collection():
         output, replay = backend_for(pool.device).record(fn, static_inputs, pool, capture_error_mode, generators)
-    return Graph(static_inputs, output, pool, replay)
+    return Graph(static_inputs, output, pool, replay, fn)
 
 
 def warm_up(fn: Callable, inputs: Sequence, times: int, pool) -> None:

@@ -70,8 +70,8 @@ def landlock(readable: list[str], writable: list[str]) -> None:
         for path in writable:
             if os.path.isdir(path):
                 rules.allow_path(path, write)
-            elif os.path.exists(path):
-                rules.allow_path(path, AccessFS.READ_FILE | AccessFS.WRITE_FILE)
+            elif os.path.exists(path):  # a GPU's device file, where everything goes through ioctl
+                rules.allow_path(path, AccessFS.READ_FILE | AccessFS.WRITE_FILE | AccessFS.IOCTL_DEV)
         rules.allow_path(os.devnull, AccessFS.READ_FILE | AccessFS.WRITE_FILE)
         rules.restrict()
 

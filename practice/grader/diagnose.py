@@ -7,7 +7,8 @@ alike names the mistake.
 A mutant holds only what is wrong: it is put behind the reference, so that a wrong `pad_to` is also what the right
 `expected_waste` calls, as it would be in a learner's file. It starts with two comments: `# verdict: ...` (what `check`
 must see) and `# diagnosis: ...` (the name of the mistake, one sentence that tells the learner what is wrong and not how
-the solution goes).
+the solution goes). With `# on a GPU also: OTHER` it may be taken for the mutant OTHER there: what a graph reads before
+anything was written is poison on the tape, and on a GPU whatever lay there.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class Mutant:
     path: Path
     verdict: str
     diagnosis: str
+    also_on_gpu: str = ""  # the name of another mutant
 
 
 @functools.cache
@@ -51,7 +53,8 @@ def mutants(problem_folder: Path) -> dict[str, Mutant]:
                 f"{path.parent.parent.name}/mutants/{path.name} must start with the comments "
                 "`# verdict: ...` and `# diagnosis: ...`."
             )
-        found[path.stem] = Mutant(path.stem, path, fields["verdict"], fields["diagnosis"])
+        other = re.search(r"^# on a GPU also: (\w+)$", head, re.M)
+        found[path.stem] = Mutant(path.stem, path, fields["verdict"], fields["diagnosis"], other[1] if other else "")
     return found
 
 

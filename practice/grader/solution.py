@@ -148,7 +148,7 @@ class Solution:
                 f"{what} asked for more than {self._session.problem.limits.memory_mib} MiB of memory", trace=str(extra)
             )
         # After a failed kernel every call to CUDA in that process fails, whosever it is.
-        self._spoilt = self._spoilt or "CUDA error" in str(value)
+        self._spoilt = self._spoilt or "CUDA error" in str(extra)
         raise Raised(f"{what} raised {value}", trace=str(extra), kind=str(value))
 
     def _send(self, request: bytes, limit: float, what: str) -> bytes:

@@ -100,6 +100,20 @@ def test_an_output_outlives_its_graph(device):
     assert output.eq(36).all() and len(kept) == 32
 
 
+def test_a_graph_keeps_what_its_step_holds(device):
+    """Weights of a step that nobody else holds: freed, they would be overwritten by whatever comes next."""
+
+    def of_a_table():
+        table, x = torch.arange(1024.0, device=device), torch.zeros(4, dtype=torch.long, device=device)
+        return x, capture(lambda x: table[x] * 2, x)
+
+    x, graph = of_a_table()
+    gc.collect()
+    kept = junk(device)
+    x.fill_(7)
+    assert graph.replay().eq(14).all() and len(kept) == 32
+
+
 def test_warm_up_runs_on_the_stream_that_is_captured(device):
     streams, own = [], None
     x = torch.ones(3, device=device)
