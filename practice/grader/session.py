@@ -115,10 +115,13 @@ class Session:
             "RLIMIT_NOFILE": 256,
             "RLIMIT_CPU": 300,
         }
-        if not ((self.problem.torch or "torch" in self.preload) and layers.gpu_devices()):
+        cuda = (self.problem.torch or "torch" in self.preload) and layers.gpu_devices()
+        if not cuda:
             rlimits["RLIMIT_AS"] = memory  # CUDA reserves far more addresses than it uses; there a watchdog looks
         if "bubblewrap" in style.layers or style.drop != "none":
-            rlimits["RLIMIT_NPROC"] = 256  # counted for the whole user, so only where that user is ours alone
+            # Counted for the whole user, so only where that user is ours alone. A process with CUDA has dozens of
+            # threads, and with several at work 256 were too few: it then says "OS call failed".
+            rlimits["RLIMIT_NPROC"] = 4096 if cuda else 256
         return {
             "submission": str(self.submission),
             "scratch": str(self.scratch),
@@ -134,7 +137,7 @@ class Session:
             "keep_search": style.drop == "searching",
             "landlock": "landlock" in style.layers,
             "seccomp": "seccomp" in style.layers,
-            "devices": layers.gpu_devices() if self.problem.torch else [],
+            "devices": layers.writable() if self.problem.torch else [],
             "readable": layers.readable(self.stage),
             "rlimits": rlimits,
         }

@@ -7,9 +7,9 @@ from mini_llm import graphs
 class CapturedStep(CapturedStep):
     replays = captures = 0
 
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.graph = graphs.Graph(tuple(self.buffers), None, self.pool, lambda: None)
+    def __init__(self, step, *args, **kwargs):
+        super().__init__(step, *args, **kwargs)
+        self.graph = graphs.Graph(tuple(self.buffers), None, self.pool, lambda: None, step)
         self.captures = 1
 
     def __call__(self, *inputs):
