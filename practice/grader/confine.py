@@ -68,9 +68,7 @@ def landlock(readable: list[str], writable: list[str]) -> None:
             if os.path.exists(path):
                 rules.allow_path(path, read if os.path.isdir(path) else AccessFS.READ_FILE | AccessFS.EXECUTE)
         for path in writable:
-            if path.startswith("/proc/"):
-                rules.allow_path(path, read | AccessFS.WRITE_FILE)
-            elif os.path.isdir(path):
+            if os.path.isdir(path):
                 rules.allow_path(path, write)
             elif os.path.exists(path):  # a GPU's device file, where everything goes through ioctl
                 rules.allow_path(path, AccessFS.READ_FILE | AccessFS.WRITE_FILE | AccessFS.IOCTL_DEV)

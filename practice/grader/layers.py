@@ -178,13 +178,6 @@ def gpu_devices() -> list[str]:
     return sorted(glob.glob("/dev/nvidia*"))
 
 
-def writable() -> list[str]:
-    """What a worker with a GPU may write to under Landlock. CUDA gives its threads names, in /proc, and does not start
-    where it may not."""
-    devices = gpu_devices()
-    return [*devices, "/proc/self/task"] if devices else []
-
-
 def bubblewrap_command(stage: Path, scratch: Path, drop: str) -> list[str]:
     """`bwrap ...` up to the program: empty namespaces, and read-only what Python needs.
 

@@ -137,7 +137,7 @@ class Session:
             "keep_search": style.drop == "searching",
             "landlock": "landlock" in style.layers,
             "seccomp": "seccomp" in style.layers,
-            "devices": layers.writable() if self.problem.torch else [],
+            "devices": layers.gpu_devices() if self.problem.torch else [],
             "readable": layers.readable(self.stage),
             "rlimits": rlimits,
         }
