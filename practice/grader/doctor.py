@@ -32,7 +32,7 @@ def doctor(argv: list[str], prog: str) -> int:
 
 
 def examine() -> dict:
-    """What works: {"python", "workspace", "layers": [{"name", "works", "why"}], "sandbox", "strong"}."""
+    """What works: {"python", "workspace", "layers": [{"name", "works", "why"}], "sandbox", "strong", "tensors"}."""
     problem = min(load_all().values(), key=lambda p: p.torch)  # torch takes seconds to import
     rows = []
     for asked in ASKED:
@@ -49,6 +49,11 @@ def examine() -> dict:
             sandbox = session.sandbox
     except layers.SandboxError:
         sandbox = []
+    tensors = ""
+    if sandbox and layers.gpu_devices():
+        with Session(max(load_all().values(), key=lambda p: p.torch), b"", "nothing") as session:
+            why = f"CPU: the sandbox cannot use the GPU that is here ({session.without_gpu})"
+            tensors = why if session.without_gpu else {"cuda": "GPU", "cpu": "CPU"}[session.device]
     return {
         "python": sys.version.split()[0],
         "executable": sys.executable,
@@ -57,6 +62,7 @@ def examine() -> dict:
         "layers": rows,
         "sandbox": sandbox,
         "strong": any(r["works"] and r["strong"] for r in rows),
+        "tensors": tensors,  # where they are in a judgement; empty without a GPU's device files
     }
 
 
@@ -76,6 +82,8 @@ def _print(found: dict, prog: str) -> None:
     out.print(table)
     if found["sandbox"]:
         out.print(f"A judgement here runs under: {' + '.join(found['sandbox'])}")
+        if found["tensors"]:
+            out.print(f"Its tensors are on the {found['tensors']}")
     else:
         out.print("No judgement can run here: not even a plain process starts.")
     if found["strong"]:

@@ -7,7 +7,8 @@ import os
 import pytest
 import torch
 
-from grader import worker
+from grader import layers, worker
+from grader.doctor import examine
 
 
 def refuse():
@@ -34,3 +35,9 @@ def test_the_device_is_found_in_a_child(devices, has_gpu, ones, found, tmp_path,
     assert worker.find_device(config) == found
     assert not asked, "the worker itself asked"
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("devices, says", [([], ""), (["/dev/null"], "CPU")])
+def test_doctor_says_where_tensors_are(devices, says, monkeypatch):
+    monkeypatch.setattr(layers, "gpu_devices", lambda: devices)
+    assert examine()["tensors"] == says
