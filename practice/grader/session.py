@@ -86,7 +86,7 @@ class Session:
         self.stage, self.scratch = self._folder / "stage", self._folder / "scratch"
         self.stage.mkdir()
         self.scratch.mkdir()
-        for name in ("worker.py", "confine.py", "wire.py"):
+        for name in ("worker.py", "confine.py", "wire.py", "pools.py"):
             shutil.copyfile(Path(__file__).with_name(name), self.stage / name)
         scene = self.problem.folder / "scene.py"
         if scene.exists():

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import gc
-import weakref
-
 import torch
+from pools import new_pools, pools_so_far  # noqa: F401  two of the scene's functions
 
 from mini_llm.attention import SDPABackend, attend, forward_context
 from mini_llm.batch import StepBuffers, build_batch
-from mini_llm.graphs import CudaPool, capture
+from mini_llm.graphs import capture
 from mini_llm.paged import PagedKVCache
-from mini_llm.tape import TapePool
 
 BLOCK = 4  # slots of a block
 WIDTH = 5  # blocks of a request at most
@@ -124,17 +121,3 @@ def run_once(solution, step, inputs):
 def graph_of(solution, inputs):
     """A graph that reads slots and lengths."""
     return capture(lambda: torch.stack([inputs.slot_mapping, inputs.seq_lens]), device=inputs.input_ids.device)
-
-
-def pools_so_far(solution):
-    return weakref.WeakSet(_pools())
-
-
-def new_pools(solution, before):
-    """How many memory pools of graphs are there now that were not there then."""
-    return sum(pool not in before for pool in _pools())
-
-
-def _pools():
-    gc.collect()
-    return [thing for thing in gc.get_objects() if type(thing) in (CudaPool, TapePool)]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 import weakref
+
+from pools import new_pools, pools_so_far  # noqa: F401  two of the scene's functions
 
 from mini_llm.attention import ReferenceBackend, attend
 from mini_llm.batch import StepBuffers, build_batch
-from mini_llm.graphs import CudaPool, new_pool
+from mini_llm.graphs import new_pool
 from mini_llm.paged import PagedKVCache
 from mini_llm.piecewise import Piece
-from mini_llm.tape import TapePool
 
 BLOCK = 4  # slots of a block
 NUMBERS = {"shift": 0}  # a global that pieces read
@@ -297,17 +297,3 @@ def in_pool(solution, captured, pool):
 
 def empty_pool(solution, step):
     return new_pool(step.weights["k0"].device)
-
-
-def pools_so_far(solution):
-    return weakref.WeakSet(_pools())
-
-
-def new_pools(solution, before):
-    """How many memory pools of graphs are there now that were not there then."""
-    return sum(pool not in before for pool in _pools())
-
-
-def _pools():
-    gc.collect()
-    return [thing for thing in gc.get_objects() if type(thing) in (CudaPool, TapePool)]
