@@ -12,7 +12,8 @@
 PYTHON ?= python3
 TORCH  ?= default
 SLOW   ?= 0
-JOBS   ?= logical
+# one more than there are cores: many tests wait for a time limit or a browser
+JOBS   ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 PY     := .venv/bin/python
 # nbgrader calls alembic from the PATH, so the environment's bin folder has to be on it
 RUN    := PATH="$(CURDIR)/.venv/bin:$$PATH" PYTHONPATH=course:practice $(PY)

