@@ -3,6 +3,7 @@ user, and namespaces of their own for processes and network (tests/corpus/133/RE
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -31,6 +32,7 @@ NOT_COPIED = shutil.ignore_patterns(
 )
 
 
+@functools.cache
 def why_not() -> str | None:
     """Why hostile files cannot be contained here, or None."""
     if sys.platform != "linux":
