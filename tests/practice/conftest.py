@@ -5,6 +5,9 @@ import os
 import pytest
 from judging import solution
 
+from grader import problems
+
+LOAD_ALL = problems.load_all  # a test may have put another in its place
 
 @pytest.fixture
 def workspace(tmp_path, monkeypatch):
@@ -35,3 +38,10 @@ def temporary(tmp_path, monkeypatch):
     os.chmod(tmp_path, 0o755)
     monkeypatch.setenv("TMPDIR", str(place))
     return place
+
+
+@pytest.fixture(autouse=True)
+def _problems_are_read_anew():
+    """A test that puts other problems in their place would leave them in the cache for all that come after it."""
+    yield
+    LOAD_ALL.cache_clear()
