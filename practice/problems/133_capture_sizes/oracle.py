@@ -6,7 +6,6 @@ Lives in the judge's process only.
 from __future__ import annotations
 
 from itertools import combinations
-from operator import add
 
 
 def pad_to(bs: int, sizes: list[int]) -> int | None:
@@ -32,20 +31,20 @@ def best_sizes_by_trying(dist: dict[int, int], max_bs: int, k: int) -> list[int]
 def best_sizes(dist: dict[int, int], max_bs: int, k: int) -> list[int]:
     """The same by a table from the front: for each size, the best lists that end there.
 
-    `rows[i]` and `lists[i]` are the padded rows of the best list of `m` sizes of which the last is `i`, and that list;
-    among equals it is the first in dictionary order, and putting the same size behind two lists keeps their order.
+    `best[i]` is (padded rows, list) for `m` sizes of which the last is `i`; tuples compare by rows first and
+    by dictionary order after that, and putting the same size behind two lists keeps their order.
     """
-    padded = [[0] * max_bs for _ in range(max_bs + 1)]  # padded[i][j]: rows of batches j+1..i, all padded to i
+    rows = [[0] * (max_bs + 1) for _ in range(max_bs + 1)]  # rows[j][i]: batches j+1..i, all padded to i
     for i in range(1, max_bs + 1):
         total = 0
         for j in range(i - 1, -1, -1):
             total += dist.get(j + 1, 0) * (i - j - 1)
-            padded[i][j] = total
-    rows, lists = [each[0] for each in padded], [[i] for i in range(max_bs + 1)]
+            rows[j][i] = total
+    best = {i: (rows[0][i], [i]) for i in range(1, max_bs + 1)}
     for m in range(2, k + 1):
-        before, shorter = rows[:], lists[:]
+        longer = {}
         for i in range(m, max_bs + 1):
-            sums = list(map(add, before[m - 1 : i], padded[i][m - 1 : i]))
-            rows[i] = min(sums)
-            lists[i] = [*min(shorter[j] for j, total in enumerate(sums, m - 1) if total == rows[i]), i]
-    return lists[max_bs]
+            total, sizes = min((best[j][0] + rows[j][i], best[j][1]) for j in range(m - 1, i))
+            longer[i] = (total, [*sizes, i])
+        best = longer
+    return best[max_bs][1]

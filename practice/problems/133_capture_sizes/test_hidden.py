@@ -163,5 +163,5 @@ def test_best_sizes_too_many_lists(check, rng):
 def test_best_sizes_large(check, rng):
     """max_bs up to 256 and k up to 20, within the time of a call."""
     busy = {bs: rng.randint(1, 1000) * 1_000_003 for bs in range(1, 97)}
-    cases = [(busy, 96, 20), (workload(rng, 256, 120, beyond=4), 256, 5)]
+    cases = [(busy, 96, 20), (workload(rng, 256, 120, beyond=4), 256, 10)]
     check.each("best_sizes", cases, oracle.best_sizes, slow=TOO_SLOW)
