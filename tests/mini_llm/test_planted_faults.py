@@ -18,24 +18,21 @@ REPORTS = """
 CPU = torch.device("cpu")
 
 
-@pytest.mark.parametrize("report", FAULTS)
-def test_a_planted_fault_is_noticed(report, monkeypatch):
-    torch.manual_seed(0)
-    fault = FAULTS[report]
-    fault.plant(monkeypatch)
-    with pytest.raises(fault.raises):
-        fault.check(CPU)
+GPU = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device: a CPU has no streams"),
+]
+CASES = [(report, CPU) for report in FAULTS]
+CASES += [pytest.param(report, torch.device("cuda"), marks=GPU) for report in FAULTS_ON_GPU]
 
 
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device: a CPU has no streams")
-@pytest.mark.parametrize("report", FAULTS_ON_GPU)
-def test_a_planted_fault_is_noticed_on_a_gpu(report, monkeypatch):
+@pytest.mark.parametrize(("report", "device"), CASES)
+def test_a_planted_fault_is_noticed(report, device, monkeypatch):
     torch.manual_seed(0)
-    fault = FAULTS_ON_GPU[report]
+    fault = (FAULTS | FAULTS_ON_GPU)[report]
     fault.plant(monkeypatch)
     with pytest.raises(fault.raises):
-        fault.check(torch.device("cuda"))
+        fault.check(device)
 
 
 def test_a_pool_that_drops_its_graphs_is_noticed(cuda, monkeypatch):  # noqa: F811

@@ -9,6 +9,7 @@ from grader import problems
 
 LOAD_ALL = problems.load_all  # a test may have put another in its place
 
+
 @pytest.fixture
 def workspace(tmp_path, monkeypatch):
     """An empty place for a workspace, in the environment of this process and of its children."""
