@@ -54,6 +54,8 @@ def mutants(problem_folder: Path) -> dict[str, Mutant]:
                 "`# verdict: ...` and `# diagnosis: ...`."
             )
         other = re.search(r"^# on a GPU also: (\w+)$", head, re.M)
+        if other and not path.with_name(f"{other[1]}.py").exists():
+            raise ProblemError(f"{path.parent.parent.name}/mutants/{path.name} names {other[1]}, which is no mutant.")
         found[path.stem] = Mutant(path.stem, path, fields["verdict"], fields["diagnosis"], other[1] if other else "")
     return found
 
