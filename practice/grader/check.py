@@ -6,68 +6,114 @@ pass, and every mutant gets the verdict and the diagnosis that are written in it
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 
 from grader import stubs
 from grader.diagnose import compose, mutants, reference_source
 from grader.problems import ROOT, Problem
 from grader.runner import Judgement, Workers, judge
+from grader.usage import ACCEPTED, NOT_ACCEPTED
 
 IDLE = ("None", "0", "[]", "args[0]")  # what a do-nothing answer returns
 
 
-def run(chosen: list[Problem], seeds: int, asked: tuple[str, ...] | None, console, jobs: int = 1, quick=False) -> bool:
-    """Prints a line for each problem and one for each thing that does not hold; True when all hold. `quick`: without
-    the mutants."""
-    good = True
+@dataclass
+class Found:
+    """What came of a problem so far."""
+
+    problem: Problem
+    rounds: int = 0
+    seconds: float = 0.0  # of all rounds together
+    faults: list[dict] = field(default_factory=list)  # round, seed (None: the round itself broke off), why
+
+    def add(self, round_: int, faults: list[dict], seconds: float) -> None:
+        self.rounds += 1
+        self.seconds += seconds
+        self.faults += [{"round": round_} | fault for fault in faults]
+
+
+def run(
+    chosen: list[Problem], seeds: int, asked: tuple[str, ...] | None, console, jobs: int = 1, quick=False
+) -> list[Found]:
+    """Prints a line for each round and each problem, and one for each thing that does not hold. `quick`: without the
+    mutants. With `jobs`, so many rounds run at once, each in a process of its own, since pytest runs inside it."""
     for problem in chosen:
         mutants(problem.folder)  # a fault in a mutant's head is said before anything runs
-    if jobs > 1 and len(chosen) > 1:
-        return _side_by_side(chosen, seeds, asked, console, jobs, quick)
-    for problem in chosen:
         if problem.lacks:
             console.print(f"{problem.slug}: skipped: {problem.lacks}")
-            continue
+    found = {problem.id: Found(problem) for problem in chosen if not problem.lacks}
+    rounds = [(found[p], round_) for round_ in range(1, seeds + 1) for p in found]
+    lock = threading.Lock()
+
+    def one(of: Found, round_: int) -> None:
         started = time.monotonic()
-        faults: list[str] = []
-        for round_ in range(seeds):
-            faults += [f"seed {seed}: {why}" for seed, why in _check(problem, asked, quick)]
+        faults = _alone(of.problem, asked, quick) if side_by_side else _check(of.problem, asked, quick)
+        with lock:
+            of.add(round_, faults, time.monotonic() - started)
             if seeds > 1:
-                console.print(f"{problem.slug}: round {round_ + 1} of {seeds}, {len(faults)} faults")
-        count = 0 if quick else len(mutants(problem.folder))
-        word = "good" if not faults else f"{len(faults)} faults"
-        console.print(
-            f"{problem.slug}: {word} (reference, stub, {len(IDLE)} idle answers, {count} mutants; "
-            f"{time.monotonic() - started:.0f} s)"
-        )
-        for fault in faults:
-            console.print(f"  {fault}")
-        good = good and not faults
-    return good
+                console.print(f"{of.problem.slug}: round {of.rounds} of {seeds}, {_faults(of)}")
+            if of.rounds == seeds:
+                _print(of, quick, console)
+
+    side_by_side = jobs > 1 and len(rounds) > 1
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            if side_by_side:
+                list(pool.map(one, *zip(*rounds, strict=True)))
+            else:
+                for pair in rounds:
+                    one(*pair)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return list(found.values())
 
 
-def _side_by_side(chosen: list[Problem], seeds: int, asked, console, jobs: int, quick: bool) -> bool:
-    """Each problem in a process of its own, since pytest runs inside it; what it prints comes when it ends."""
-    command = [sys.executable, str(ROOT / "practice" / "judge.py"), "check", "--jobs", "1", "--seeds", str(seeds)]
+def _faults(of: Found) -> str:
+    return f"{len(of.faults)} fault{'s' * (len(of.faults) != 1)}"
+
+
+def _print(of: Found, quick: bool, console) -> None:
+    count = 0 if quick else len(mutants(of.problem.folder))
+    console.print(
+        f"{of.problem.slug}: {_faults(of) if of.faults else 'good'} (reference, stub, {len(IDLE)} idle answers, "
+        f"{count} mutants; {of.seconds:.0f} s)"
+    )
+    for fault in of.faults:
+        console.print(f"  {'' if fault['seed'] is None else 'seed ' + str(fault['seed']) + ': '}{fault['why']}")
+
+
+def as_json(found: list[Found]) -> dict:
+    """For --json."""
+    rows = [
+        {"problem": f.problem.id, "rounds": f.rounds, "seconds": round(f.seconds, 1), "faults": f.faults} for f in found
+    ]
+    return {"good": not any(f.faults for f in found), "problems": rows}
+
+
+def _alone(problem: Problem, asked, quick: bool) -> list[dict]:
+    """One round in a process of its own."""
+    command = [sys.executable, str(ROOT / "practice" / "judge.py"), "check", "--json", "--jobs", "1"]
     command += ["--sandbox", ",".join(asked)] if asked else []
     command += ["--quick"] if quick else []
-
-    def one(problem: Problem) -> bool:
-        done = subprocess.run([*command, str(problem.id)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
-        console.print((done.stdout + done.stderr).rstrip())
-        return done.returncode == 0
-
-    with ThreadPoolExecutor(jobs) as pool:
-        return all(list(pool.map(one, chosen)))
+    done = subprocess.run([*command, str(problem.id)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if done.returncode not in (ACCEPTED, NOT_ACCEPTED):
+        said = (done.stderr or done.stdout).strip()
+        return [{"seed": None, "why": said or f"its process ended with exit status {done.returncode}"}]
+    (row,) = json.loads(done.stdout.splitlines()[-1])["problems"]
+    return [{"seed": fault["seed"], "why": fault["why"]} for fault in row["faults"]]
 
 
-def _check(problem: Problem, asked, quick: bool) -> list[tuple[int, str]]:
+def _check(problem: Problem, asked, quick: bool) -> list[dict]:
     with Workers(problem, asked) as workers:
         workers.diagnosis.seconds = float("inf")  # a busy machine is no fault of a mutant
-        return _check_with(problem, workers, quick)
+        return [{"seed": seed, "why": why} for seed, why in _check_with(problem, workers, quick)]
 
 
 def _check_with(problem: Problem, workers: Workers, quick: bool) -> list[tuple[int, str]]:

@@ -202,7 +202,8 @@ def _check(argv: list[str], prog: str) -> int:
     parser.add_argument("--seeds", type=int, default=1, metavar="K", help="so many rounds with fresh inputs")
     parser.add_argument("--sandbox", metavar="A,B", help="exactly these layers of the sandbox")
     parser.add_argument("--quick", action="store_true", help="without the mutants")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="J", help="so many problems at once")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="J", help="so many rounds at once")
+    parser.takes_json()
     args = parser.parse_args(argv)
     for option in ("seeds", "jobs"):
         if getattr(args, option) < 1:
@@ -212,4 +213,8 @@ def _check(argv: list[str], prog: str) -> int:
     from grader import check
     from grader.terminal import console
 
-    return ACCEPTED if check.run(chosen, args.seeds, asked, console(), args.jobs, args.quick) else NOT_ACCEPTED
+    found = check.run(chosen, args.seeds, asked, console(stderr=args.json), args.jobs, args.quick)
+    said = check.as_json(found)
+    if args.json:
+        print(json.dumps(said))
+    return ACCEPTED if said["good"] else NOT_ACCEPTED

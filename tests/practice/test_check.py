@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -74,6 +75,22 @@ def test_check_notices(tmp_path, file, change, says):
         env=os.environ | {"COLUMNS": "500"},
     )
     assert ran.returncode in (1, 2) and says in ran.stdout + ran.stderr, ran.stdout + ran.stderr
+
+
+def test_rounds_side_by_side_say_what_one_after_another_says():
+    """Each in a process of its own, all in one object; the lines of a round do not stand in its way."""
+    said = [run("check", "134", "--quick", "--json", "--seeds", "2", "--jobs", jobs) for jobs in ("1", "2")]
+    for ran in said:
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        (row,) = json.loads(ran.stdout)["problems"]
+        assert (row["problem"], row["rounds"], row["faults"]) == (134, 2, [])
+        assert "round 2 of 2, 0 faults" in ran.stderr
+
+
+def test_a_round_that_breaks_off_is_a_fault():
+    ran = run("check", "134", "--quick", "--json", "--seeds", "2", "--jobs", "2", "--sandbox", "glass")
+    (row,) = json.loads(ran.stdout)["problems"]
+    assert ran.returncode == 1 and "glass" in row["faults"][0]["why"], ran.stdout
 
 
 def test_list_shows_every_problem():
