@@ -58,8 +58,10 @@ def run(
             of.add(round_, faults, time.monotonic() - started)
             if seeds > 1:
                 console.print(f"{of.problem.slug}: round {of.rounds} of {seeds}, {_faults(of)}")
+                _print_faults(faults, console)
             if of.rounds == seeds:
                 _print(of, quick, console)
+                _print_faults(faults if seeds == 1 else [], console)
 
     side_by_side = jobs > 1 and len(rounds) > 1
     with ThreadPoolExecutor(jobs) as pool:
@@ -85,7 +87,10 @@ def _print(of: Found, quick: bool, console) -> None:
         f"{of.problem.slug}: {_faults(of) if of.faults else 'good'} (reference, stub, {len(IDLE)} idle answers, "
         f"{count} mutants; {of.seconds:.0f} s)"
     )
-    for fault in of.faults:
+
+
+def _print_faults(faults: list[dict], console) -> None:
+    for fault in faults:
         console.print(f"  {'' if fault['seed'] is None else 'seed ' + str(fault['seed']) + ': '}{fault['why']}")
 
 

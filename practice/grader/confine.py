@@ -56,8 +56,9 @@ def limit(limits: dict[str, int]) -> None:
                 raise
 
 
-def landlock(readable: list[str], writable: list[str]) -> None:
-    """From here on: read these paths, write under those, nothing else; no TCP, no signals to outsiders."""
+def landlock(readable: list[str], writable: list[str], written: list[str]) -> None:
+    """From here on: read these paths, write under `writable`, and to files that are there under `written`; nothing
+    else; no TCP, no signals to outsiders."""
     from landlockpy import AccessFS, Ruleset, Scope
 
     read = AccessFS.READ_FILE | AccessFS.READ_DIR | AccessFS.EXECUTE
@@ -72,12 +73,17 @@ def landlock(readable: list[str], writable: list[str]) -> None:
                 rules.allow_path(path, write)
             elif os.path.exists(path):  # a GPU's device file, where everything goes through ioctl
                 rules.allow_path(path, AccessFS.READ_FILE | AccessFS.WRITE_FILE | AccessFS.IOCTL_DEV)
-        rules.allow_path(os.devnull, AccessFS.READ_FILE | AccessFS.WRITE_FILE)
+        for path in [os.devnull, *written]:
+            rules.allow_path(path, AccessFS.READ_FILE | AccessFS.WRITE_FILE)
         rules.restrict()
 
 
-def seccomp() -> None:
-    """No new processes, no programs, no sockets, no signals to others, none of the calls that escape or spy."""
+def seccomp(gpu: bool) -> None:
+    """No new processes, no programs, no sockets, no signals to others, none of the calls that escape or spy.
+
+    With a `gpu`, CUDA's own: a Unix socket of the kind SOCK_SEQPACKET, which it binds to an abstract name, and never
+    connects. Without `connect` nobody outside can be reached through one.
+    """
     import errno
 
     import pyseccomp as sc
@@ -96,9 +102,8 @@ def seccomp() -> None:
         "vfork",
         "execve",
         "execveat",
-        "socket",
         "connect",
-        "bind",
+        *(() if gpu else ("socket", "bind")),
         "tkill",
         "rt_sigqueueinfo",
         "rt_tgsigqueueinfo",
@@ -168,6 +173,10 @@ def seccomp() -> None:
             rules.add_rule(refuse, name)
         except (OSError, ValueError):  # a call that this architecture does not have
             pass
+    if gpu:
+        af_unix, seqpacket_cloexec = 1, 0x80005
+        rules.add_rule(refuse, "socket", sc.Arg(0, sc.NE, af_unix))
+        rules.add_rule(refuse, "socket", sc.Arg(1, sc.NE, seqpacket_cloexec))
     rules.add_rule(refuse, "prlimit64", sc.Arg(0, sc.NE, 0))  # its own limits are its own business
     prctl(NO_NEW_PRIVS, 1)
     rules.load()
@@ -180,7 +189,10 @@ def empty(folder: str, seconds: float) -> bool:
     recursion gets long.
     """
     deadline, moved = time.monotonic() + seconds, 0
-    os.chmod(folder, 0o700)
+    try:
+        os.chmod(folder, 0o700)
+    except PermissionError:  # under bubblewrap it is a mount of root's, which everybody may write in
+        pass
     while names := os.listdir(folder):
         for name in names:
             if time.monotonic() > deadline:
@@ -225,8 +237,12 @@ def settle(config: dict, scratch: str) -> None:
     """The child's last step: an own session, death with its parent, limits, and the layers asked for."""
     os.setsid()
     prctl(PDEATHSIG, signal.SIGKILL)
+    gpu = bool(config["devices"])
     if config["landlock"]:
-        landlock([*config["readable"], "/proc/self"], [scratch, *config["devices"]])
+        # CUDA names its threads, through /proc/self/task/*/comm
+        landlock(
+            [*config["readable"], "/proc/self"], [scratch, *config["devices"]], ["/proc/self/task"] if gpu else []
+        )
     limit(config["rlimits"])
     if config["seccomp"]:
-        seccomp()
+        seccomp(gpu)

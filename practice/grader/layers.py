@@ -45,6 +45,16 @@ FACTS = (
     "/usr/share/zoneinfo",
     "/etc/localtime",
 )
+# What CUDA reads when it starts (strace, driver 580).
+GPU_FACTS = (
+    "/proc/devices",
+    "/proc/driver/nvidia",
+    "/sys/module/nvidia",
+    "/sys/module/nvidia_uvm",
+    "/sys/bus/pci/devices",
+    "/sys/devices/system/memory",
+    *glob.glob("/sys/devices/pci*"),
+)
 
 
 class SandboxError(Exception):
@@ -170,7 +180,7 @@ def shows_the_course() -> str | None:
 
 def readable(stage: Path) -> list[str]:
     """What a worker may read under Landlock."""
-    return [*SYSTEM, *FACTS, *python_paths(), str(stage), "/proc/driver/nvidia", "/sys/module/nvidia"]
+    return [*SYSTEM, *FACTS, *python_paths(), str(stage), *(GPU_FACTS if gpu_devices() else ())]
 
 
 def gpu_devices() -> list[str]:

@@ -242,8 +242,9 @@ class Session:
         out, theirs_out = os.pipe()
         os.set_blocking(out, False)  # a child may open the pipe and take back what a look has promised us
         try:
-            if self._process is None:
-                self._start([self.style])  # the learner's code ended the parent: start again for the next test
+            if self._process is None:  # the learner's code ended the parent: start again for the next test
+                confine.empty(str(self.scratch), 60)
+                self._start([self.style])
             return self._order({"op": "fork"}, (theirs.fileno(), theirs_out)), ours, out
         except BaseException:
             ours.close()
@@ -269,7 +270,10 @@ class Session:
         """Ends a child and all it left running; how it ended."""
         order = {"op": "reap", "pid": child["pid"], "scratch": child["scratch"], "grace": grace}
         try:
-            return self._order(order, seconds=grace + 10)
+            ended = self._order(order, seconds=grace + 10)
+            if not ended["emptied"]:
+                self._stop()  # what it left is not for the next test to find: that one gets a new parent
+            return ended
         except Crashed:  # the learner's code stopped or ended the parent
             self._stop()
             self.timeouts += 1

@@ -37,6 +37,7 @@ import confine  # noqa: E402
 import wire  # noqa: E402
 
 sys.path.remove(HERE)
+CACHES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
 MAX_TRACE = 6000  # characters of a traceback that go to the judge
 
 
@@ -224,7 +225,11 @@ def become_child(config: dict, conn: int, out: int, scratch: str, device: str, s
         conn = os.dup2(conn, 3)
         os.closerange(4, 1024)
         os.chdir(scratch)
+        for name in CACHES:  # torch may have named one while it was imported
+            os.environ.pop(name, None)
         os.environ.update(HOME=scratch, TMPDIR=scratch, TRITON_HOME=scratch)
+        if "tempfile" in sys.modules:
+            sys.modules["tempfile"].tempdir = None  # what the parent found when somebody asked
         confine.settle(config, scratch)
         child = Child(config, conn, device, scene)
         code = 0  # what ends it from here on is between it and its channel
@@ -346,6 +351,8 @@ def prepare(config: dict) -> tuple[str, str, object]:
         import torch
 
         device, why = find_device(config)
+        if device != "cuda":
+            config["devices"] = []  # and no rule is loosened for CUDA
         torch.set_num_threads(1)
         wire.carry_tensors()
     if config["triton"] and (device != "cuda" or config["seccomp"]):
@@ -416,9 +423,9 @@ def main() -> None:
             status = end(order["pid"], order["grace"])
             answer = {"status": status, "strays": end_strays(order["pid"])}
             try:
-                confine.empty(config["scratch"], 5)
+                answer["emptied"] = confine.empty(config["scratch"], 5)
             except OSError:
-                pass  # the judge empties it once more at the end
+                answer["emptied"] = False
         control.sendall(json.dumps(answer).encode() + b"\n")
 
 

@@ -7,8 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from grader import layers
 from grader.problems import ROOT
 
+# The strong layers, and why they cannot be used here (None: they can).
+LAYER_SETS = {"bubblewrap": layers.bubblewrap_reason, "landlock,seccomp": layers.landlock_reason}
 JUDGE = ROOT / "practice" / "judge.py"
 
 

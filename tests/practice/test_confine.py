@@ -1,12 +1,16 @@
-"""What a submission leaves in its scratch folder goes, whatever it is."""
+"""What a submission leaves in its scratch folder goes, whatever it is, before its next test."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import pytest
+from judging import LAYER_SETS, judge
 
-from grader import confine
+from grader import confine, layers
+from grader.problems import ROOT
 
 
 def deep(folder):
@@ -59,3 +63,100 @@ def test_the_size_of_a_folder_is_counted_up_to_a_bound(tmp_path):
     (tmp_path / "a" / "file").write_bytes(b"x" * 300_000)
     assert 300_000 <= confine.size_of(str(tmp_path), 1 << 20) < 400_000
     assert confine.size_of(str(tmp_path), 1000) > 1000
+
+
+SOCKETS = """
+import socket, sys
+sys.path.insert(0, {folder!r})
+import confine
+confine.seccomp({gpu})
+def tried(*kind, then=lambda s: None):
+    try:
+        with socket.socket(*kind) as made:
+            then(made)
+    except PermissionError:
+        return False
+    return True
+unix = socket.AF_UNIX
+print(
+    tried(unix, socket.SOCK_SEQPACKET, then=lambda s: (s.bind(chr(0) + 'cuda-uvmfd'), s.listen())),
+    tried(unix, socket.SOCK_SEQPACKET, then=lambda s: s.connect(chr(0) + 'somebody')),
+    tried(unix, socket.SOCK_STREAM),
+    tried(unix, socket.SOCK_DGRAM),
+    tried(socket.AF_INET, socket.SOCK_STREAM),
+    tried(socket.AF_NETLINK, socket.SOCK_RAW),
+)
+"""
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+def test_seccomp_leaves_the_socket_that_cuda_listens_at_and_no_other(gpu):
+    if not layers.seccomp_loads():
+        pytest.skip("libseccomp is not installed")
+    program = SOCKETS.format(folder=str(ROOT / "practice" / "grader"), gpu=gpu)
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ran.stdout.split() == [str(gpu), *["False"] * 5], ran.stderr
+
+
+# Writes a mark wherever it may, and says where it finds one of a test before.
+MARKS = """
+import os, tempfile
+scratch = os.environ['TMPDIR']
+places = ['.', scratch, os.path.dirname(scratch), os.path.dirname(os.path.dirname(scratch)), tempfile.gettempdir()]
+places += ['/', '/tmp', '/var/tmp', '/dev', '/dev/shm', '/dev/mqueue', '/run', os.path.dirname(__file__)]
+marks = [os.path.join(place, 'mark-of-a-test') for place in places]
+said, written = [f'found {mark}' for mark in marks if os.path.exists(mark)], 0
+for mark in marks:
+    try:
+        open(mark, 'w').close()
+        written += 1
+    except OSError:
+        pass
+if LEAVE:
+    os.makedirs('closed/inner')
+    try: os.chmod('closed', 0)
+    except OSError: pass  # under seccomp
+def pad_to(bs, sizes): print(f'{written} written', *said)
+"""
+
+
+@pytest.mark.parametrize("leave", [False, True], ids=["plain", "closed folders"])
+@pytest.mark.parametrize("asked", LAYER_SETS)
+def test_no_test_finds_what_one_before_it_wrote(submit, asked, leave):
+    """Each test gets a child that knows nothing: not what was tried before, nor what was answered."""
+    if why := LAYER_SETS[asked]():
+        pytest.skip(why)
+    report = judge(133, submit(MARKS.replace("LEAVE", str(leave))), "--part", "pad_to", "--sandbox", asked)
+    assert [t["outcome"] for t in report["tests"]] == ["wrong answer"] * 4
+    for test in report["tests"]:
+        assert "written" in test["printed"] and "0 written" not in test["printed"]
+        assert "found" not in test["printed"], test["printed"]
+
+
+TOLD = """
+import os, tempfile
+scratch = os.environ['TMPDIR']
+said = [f'{k}={v}' for k, v in os.environ.items() if os.path.dirname(scratch) in v and scratch not in v]
+said += [tempfile.gettempdir()] if tempfile.gettempdir() != scratch else []
+def copy_in(*args): raise RuntimeError(f'told of {said}')
+"""
+
+
+def test_a_child_is_told_of_its_own_folder_only(submit):
+    """torch asks for the temporary folder while it is imported, in the worker that all children are forked from."""
+    report = judge(132, submit(TOLD), "--part", "copy_in")
+    assert "told of []" in report["tests"][0]["message"]
+
+
+def test_a_folder_that_cannot_be_emptied_in_time_costs_the_next_test_nothing(submit, monkeypatch):
+    """The worker is started again, with an empty folder."""
+    from grader import problems, runner
+    from grader.session import Session
+
+    started = []
+    monkeypatch.setattr(Session, "_launch", lambda self, was=Session._launch: started.append(1) or was(self))
+    order = Session._order
+    monkeypatch.setattr(Session, "_order", lambda *args, **more: order(*args, **more) | {"emptied": False})
+    source = submit().read_bytes()
+    report = runner.judge(problems.get(133), source, "mine.py", part="pad_to")
+    assert report.accepted and len(started) >= len(report.tests)

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 from contained import Course, why_not
-
-from grader import layers
+from judging import LAYER_SETS
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 VERDICTS = {
@@ -21,7 +20,6 @@ VERDICTS = {
     for name, verdict in json.loads((CORPUS / folder / "verdicts.json").read_text(encoding="utf-8")).items()
 }
 EVERYTHING = os.environ.get("SLOW") == "2"  # the further corpus too: CI has no time for it
-LAYER_SETS = {"bubblewrap": layers.bubblewrap_reason, "landlock,seccomp": layers.landlock_reason}
 
 
 def names(asked: str) -> list[str]:
