@@ -255,7 +255,7 @@ def plant(rng, fault, now, before, layers):
             shown[layer][more] = -2 * shown[layer][more] + 1
             stale, meant = (layer, [*rows, more], shown), {*rows, more}
     if "padding" in kind:
-        hurt = [request]
+        hurt = [0 if "oldest" in kind else request]
         if "two" in kind:
             hurt = rng.sample(range(requests), 2)
         step.from_layer = layer
@@ -264,6 +264,8 @@ def plant(rng, fault, now, before, layers):
         for place, of in zip(places, hurt, strict=True):
             step.pad_slots[place] = live(of, rng.randrange(now.lengths[of] - 1))
         meant = {row for of in hurt for row in range(now.starts[of], now.starts[of + 1])}
+        if "oldest" in kind and set(step.pad_slots) & set(now.tables[0]):  # a slot must not pass for a block
+            meant = None
         if "and" in kind:  # a row of another request is wrong besides
             another = rng.choice([r for r in range(requests) if r not in hurt])
             step.shift, step.from_layer = {another: rng.randint(2, 5)}, 0

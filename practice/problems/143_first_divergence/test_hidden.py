@@ -161,6 +161,7 @@ def test_name_cause_padding(check, rng):
     """Every row that differs belongs to a request that has a block into which a row of padding wrote."""
     server = oracle.Server(rng)
     cases = [server.case(rng, fault, mixed) for fault in ("padding", "padding two") for mixed in (False, True, True)]
+    cases.append(server.case(rng, "padding oldest"))
     check.each("name_cause", cases, oracle.name_cause)
 
 
