@@ -73,8 +73,9 @@ def landlock(readable: list[str], writable: list[str], written: list[str]) -> No
                 rules.allow_path(path, write)
             elif os.path.exists(path):  # a GPU's device file, where everything goes through ioctl
                 rules.allow_path(path, AccessFS.READ_FILE | AccessFS.WRITE_FILE | AccessFS.IOCTL_DEV)
-        for path in [os.devnull, *written]:
-            rules.allow_path(path, AccessFS.READ_FILE | AccessFS.WRITE_FILE)
+        rules.allow_path(os.devnull, AccessFS.READ_FILE | AccessFS.WRITE_FILE)
+        for path in written:
+            rules.allow_path(path, AccessFS.READ_FILE | AccessFS.WRITE_FILE | AccessFS.TRUNCATE)
         rules.restrict()
 
 

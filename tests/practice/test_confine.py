@@ -98,6 +98,31 @@ def test_seccomp_leaves_the_socket_that_cuda_listens_at_and_no_other(gpu):
     assert ran.stdout.split() == [str(gpu), *["False"] * 5], ran.stderr
 
 
+NAMED = """
+import sys, threading
+sys.path.insert(0, {folder!r})
+import confine
+confine.landlock(['/usr', '/proc/self'], [], {written})
+def tried(path):
+    try:
+        open(path, 'w').close()
+    except PermissionError:
+        return False
+    return True
+print(tried(f'/proc/self/task/{{threading.get_native_id()}}/comm'), tried('/proc/self/oom_score_adj'))
+"""
+
+
+@pytest.mark.parametrize("written", [[], ["/proc/self/task"]], ids=["no gpu", "gpu"])
+def test_landlock_lets_cuda_name_its_threads_and_nothing_else_of_proc(written):
+    """libcuda opens the name of each thread to write it, and does not start when it may not."""
+    if why := layers.landlock_reason():
+        pytest.skip(why)
+    program = NAMED.format(folder=str(ROOT / "practice" / "grader"), written=written)
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ran.stdout.split() == [str(bool(written)), "False"], ran.stderr
+
+
 # Writes a mark wherever it may, and says where it finds one of a test before.
 MARKS = """
 import os, tempfile
