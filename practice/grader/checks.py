@@ -97,6 +97,12 @@ class Failed(Exception):
         super().__init__(why)
         self.verdict, self.why = verdict, why
         self.shown = shown  # call, expected, got, trace, diagnosis, share, rule, printed
+        self.input: Call | None = None  # of a plain call: what somebody could call the function with by hand
+
+    def at(self, call: Call) -> Failed:
+        """The same failure, with the call that shows it."""
+        self.input = call if call.op == "each" else None
+        return self
 
 
 class Keywords(dict):
@@ -149,14 +155,15 @@ class Check:
             except TookTooLong as fault:
                 if fault.at_import:
                     raise
-                raise Failed("timeout", str(fault), call=asked.text, expected=short(want), diagnosis=late) from None
+                failed = Failed("timeout", str(fault), call=asked.text, expected=short(want), diagnosis=late)
+                raise failed.at(asked) from None
             spent = time.monotonic() - started
             if spent > ENOUGH and any(c.why for c in calls):
                 break
             if spent > self._seconds:
                 self._solution.ran_out_of_time()
                 why = f"the calls of this test took more than {self._seconds:g} s together"
-                raise Failed("timeout", why, call=asked.text, diagnosis=late)
+                raise Failed("timeout", why, call=asked.text, diagnosis=late).at(asked)
         if failing := [c for c in calls if c.why]:
             raise self._failed(calls, failing)
 
@@ -203,14 +210,14 @@ class Check:
         else:
             about["diagnosis"] = self._diagnose(calls)
         if shown.fault is not None:
-            return Failed(shown.fault.verdict, shown.why, trace=shown.fault.trace, **about)
+            return Failed(shown.fault.verdict, shown.why, trace=shown.fault.trace, **about).at(shown)
         about["got"] = short(shown.answer)
         if shown.why.startswith(NO_WARNING):
             about["expected"] += " and a warning"
             about["got"] += f" and {list(shown.warned) or 'no warning'}"
         if shown.why == NEEDLESS:
             about["got"] += f" and the warning {shown.warned[0]!r}"
-        return Failed("wrong answer", shown.why, **about)
+        return Failed("wrong answer", shown.why, **about).at(shown)
 
 
 class Script:

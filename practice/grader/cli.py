@@ -9,8 +9,9 @@ import os
 import shutil
 import sys
 import textwrap
+from pathlib import Path
 
-from grader import once, problems
+from grader import once, problems, repeat
 from grader.layers import SandboxError
 from grader.problems import ProblemError
 from grader.usage import (
@@ -157,6 +158,9 @@ def _judge(argv: list[str], prog: str, commands: tuple[str, ...] = ()) -> int:
         epilog=STATUSES,
     )
     once.takes_options(parser)
+    parser.add_argument(
+        "--save-input", type=Path, metavar="FILE.py", help="the first failing input, as a program that repeats it"
+    )
     parser.takes_json()
     args = parser.parse_args(argv)
     if args.problem is None:
@@ -164,6 +168,8 @@ def _judge(argv: list[str], prog: str, commands: tuple[str, ...] = ()) -> int:
     if args.file is None and args.problem.endswith(".py"):
         raise UsageError(f"name the problem first: {typed(prog)} 133 {args.problem}")
     what = once.asked(args, find_problem(args.problem, commands))
+    if args.save_input is not None:
+        repeat.may_write(args.save_input)
     if args.json or not sys.stderr.isatty():
         judgement = once.judge(what)
     else:
@@ -172,6 +178,8 @@ def _judge(argv: list[str], prog: str, commands: tuple[str, ...] = ()) -> int:
         with console(stderr=True).status("starting") as status:
             judgement = once.judge(what, lambda name: status.update(name.replace("_", " ")))
     judgement.notes = [spelled(note, prog) for note in judgement.notes]
+    if args.save_input is not None:
+        judgement.notes.append(repeat.save(args.save_input, what, judgement))
     if args.json:
         print(json.dumps(judgement.as_json(), ensure_ascii=False))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -122,6 +123,11 @@ def short(value: object, width: int = WIDTH) -> str:
         return text
     half = (width - 30) // 2
     return f"{text[:half]} … {len(text) - 2 * half} more characters … {text[-half:]}"
+
+
+def is_cut(text: str) -> bool:
+    """Whether something of a value is missing in this text of `short` or `call_text`."""
+    return bool(re.search(r" … \d+ more characters … |<torch\.\w+ \[", text))
 
 
 def _repr(x: object) -> str:

@@ -11,6 +11,7 @@ from rich.console import Console, Group
 from rich.padding import Padding
 from rich.table import Table
 
+from grader.compare import is_cut
 from grader.problems import Problem
 from grader.terminal import Text, markdown
 from grader.usage import one_line
@@ -145,7 +146,11 @@ def _next_steps(judgement: Judgement, how: str) -> list[str]:
     if all(t.stub for t in judgement.tests):
         where = f"{one_line(judgement.shown)} or in the notebook of chapter {problem.chapter}"
         return [f"Write the functions in {where}, then judge again. The statement:", f"  {command} show {problem.id}"]
-    return ["A hint, and the same inputs again:", f"  {command} hint {problem.id}", f"  {how} --seed {judgement.seed}"]
+    lines = ["A hint, and the same inputs again:", f"  {command} hint {problem.id}", f"  {how} --seed {judgement.seed}"]
+    first = judgement.first_failure
+    if first.name in judgement.inputs and is_cut(first.call):
+        lines += ["The whole input, as a program:", f"  {how} --seed {judgement.seed} --save-input input.py"]
+    return lines
 
 
 def print_statement(console: Console, problem: Problem, chinese: bool) -> None:

@@ -82,6 +82,7 @@ class Judgement:
     tests: list[Result] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     only: str | None = None
+    inputs: dict[str, Call] = field(default_factory=dict)  # test -> the plain call that it failed with, if it was one
 
     @property
     def passed(self) -> int:
@@ -357,6 +358,8 @@ class _Plugin:
             result.outcome, result.why = error.verdict, error.why
             for field_name, text in error.shown.items():
                 setattr(result, field_name, text)
+            if error.input is not None:
+                self.judgement.inputs[result.name] = error.input
         elif call.when == "call" and isinstance(error, NotRun):
             broken = self.session.broken
             result.outcome, result.why = _outcome(broken) if broken else "not run", str(error)
