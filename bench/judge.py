@@ -1,7 +1,8 @@
 """What the judge costs beside plain pytest on the same tests: python bench/judge.py
 
 Both judge the reference, each in a process of its own, in turns, so that a busy machine slows both. Plain pytest runs
-the hidden tests with the learner's code in its own process: no worker, no wire, no sandbox. What counts is the ratio.
+the hidden tests with the learner's code in its own process: no worker, no wire, no sandbox. What counts is the ratio;
+beside it, the seconds from a save to its verdict in `watch`.
 """
 
 import argparse
@@ -10,6 +11,7 @@ import importlib.util
 import json
 import os
 import random
+import signal
 import statistics
 import subprocess
 import sys
@@ -134,6 +136,28 @@ def compare(problem: problems.Problem, path: Path, rounds: int, sandbox: str | N
     }
 
 
+def watched(problem: problems.Problem, path: Path, rounds: int, sandbox: str | None) -> float:
+    """Seconds from a save to its verdict in `watch`: the median, once its workers stand."""
+    layers = ["--sandbox", sandbox] if sandbox else []
+    command = [sys.executable, str(JUDGE), "watch", str(problem.id), str(path), *layers]
+    source, took = path.read_text(encoding="utf-8"), []
+    piped = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, **piped, text=True) as watch:
+        try:
+            for number in range(rounds + 2):
+                started = time.perf_counter()
+                if number:
+                    path.write_text(f"{source}\n# saved {number} times\n", encoding="utf-8")
+                if not any(line.startswith("Watching ") for line in watch.stdout):
+                    raise SystemExit(f"{' '.join(command)} has ended")
+                took.append(time.perf_counter() - started)
+                time.sleep(0.3)  # nobody saves sooner; a save that comes during a judgement would stop it
+        finally:
+            watch.send_signal(signal.SIGINT)
+            path.write_text(source, encoding="utf-8")
+    return statistics.median(took[2:])
+
+
 def main(argv: list[str] | None = None) -> None:
     argv = sys.argv[1:] if argv is None else argv
     if argv[:1] == [PLAIN]:
@@ -151,15 +175,16 @@ def main(argv: list[str] | None = None) -> None:
     import tempfile
 
     rows = []
-    print(f"{'problem':28} {'pytest alone':>12} {'judge':>8} {'ratio':>6}")
+    print(f"{'problem':28} {'pytest alone':>12} {'judge':>8} {'ratio':>6} {'watch':>8}")
     with tempfile.TemporaryDirectory() as folder:
         for number in args.problems:
             problem = problems.get(number)
             path = Path(folder) / f"{problem.slug}.py"
             path.write_text(reference_source(problem), encoding="utf-8")
             rows.append(row := compare(problem, path, args.rounds, args.sandbox))
+            row["watch_s"] = watched(problem, path, args.rounds, args.sandbox)
             seconds = f"{row['pytest_s']:10.2f} s {row['judge_s']:6.2f} s"
-            print(f"{row['problem']:28} {seconds} {row['ratio']:6.2f}", flush=True)
+            print(f"{row['problem']:28} {seconds} {row['ratio']:6.2f} {row['watch_s']:6.2f} s", flush=True)
     device = "cuda" if any(row["tensors_on"] == "cuda" for row in rows) else "cpu"
     measure.finish({"bench": "judge", **measure.about_this_run(device), "rounds": args.rounds, "rows": rows}, args)
 

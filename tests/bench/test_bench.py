@@ -168,6 +168,6 @@ def test_the_judge_is_compared_with_plain_pytest(tmp_path):
     result = json.loads(done.stdout.splitlines()[-1])
     assert json.loads((tmp_path / "out.json").read_text()) == result
     assert [row["problem"] for row in result["rows"]] == ["134_default_ladder", "132_captured_step"]
-    assert all(row["ratio"] > 0 and row["sandbox"] for row in result["rows"])
+    assert all(row["ratio"] > 0 and row["watch_s"] > 0 and row["sandbox"] for row in result["rows"])
     assert result["device"] and result["versions"]["torch"]
     assert result["command"].startswith("python bench/judge.py 134 132")
