@@ -25,7 +25,10 @@ from grader.faults import Crashed, Fault
 from grader.layers import MOST_WRITTEN, SandboxError, Style
 from grader.problems import ROOT, Problem
 
-PRELOAD = ("numpy", "torch")  # imported once in the parent when the file does so at its top, not once per test
+# Imported once in the parent when the file does so at its top, not once per test; and, for tensors, what
+# it names of mini_llm, which imports torch in turn.
+PRELOAD = ("numpy", "torch")
+OF_THE_COURSE = re.compile(rb"^(?:from|import)\s+(?:mini_llm)?\.([a-z_]\w*)(?:\s+import\b|\s*$)", re.M)
 
 
 class Session:
@@ -103,6 +106,8 @@ class Session:
         (self.stage / "submission").mkdir()
         self.submission = self.stage / "submission" / "solution.py"
         self.submission.write_bytes(source)
+        named = dict.fromkeys(name.decode() for name in OF_THE_COURSE.findall(source)) if self.problem.torch else ()
+        self.modules = [f"mini_llm.{name}" for name in named if (self.stage / "mini_llm" / f"{name}.py").exists()]
         self.preload = [m for m in PRELOAD if re.search(rb"^(?:import|from)\s+%s\b" % m.encode(), source, re.M)]
 
     def _config(self, style: Style) -> dict:
@@ -128,6 +133,7 @@ class Session:
             "package": self.package,
             "grows": [self.problem.home, self.problem.names],
             "preload": self.preload,
+            "modules": self.modules,
             "max_reply": self.max_reply,
             "alone": "bubblewrap" in style.layers,
             "torch": self.problem.torch,

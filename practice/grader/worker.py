@@ -359,15 +359,19 @@ def prepare(config: dict) -> tuple[str, str, object]:
         # Triton looks when a kernel is defined. Its compiler starts programs, which seccomp refuses.
         os.environ["TRITON_INTERPRET"] = "1"
     scene = None
+    if config["torch"]:
+        ask, torch.cuda.is_available = torch.cuda.is_available, lambda: device == "cuda"
+    sys.path.insert(0, HERE)  # first: another `mini_llm` may be installed
     if config["scene"]:
-        if config["torch"]:
-            ask, torch.cuda.is_available = torch.cuda.is_available, lambda: device == "cuda"
-        sys.path.insert(0, HERE)  # first: another `mini_llm` may be installed
         import scene
-
-        sys.path.remove(HERE)
-        if config["torch"]:
-            torch.cuda.is_available = ask
+    for name in config["modules"]:
+        try:
+            __import__(name)
+        except ImportError:
+            pass  # a package is missing that it needs: the learner's file will say so itself
+    sys.path.remove(HERE)
+    if config["torch"]:
+        torch.cuda.is_available = ask
     return device, why, scene
 
 
