@@ -20,6 +20,7 @@ from grader.problems import ROOT, Problem
 from grader.runner import Judgement, Workers, judge
 from grader.usage import ACCEPTED, NOT_ACCEPTED
 
+WHOLE, BRIEF, QUICK = "whole", "brief", "quick"
 IDLE = ("None", "0", "[]", "args[0]")  # what a do-nothing answer returns
 
 
@@ -39,10 +40,10 @@ class Found:
 
 
 def run(
-    chosen: list[Problem], seeds: int, asked: tuple[str, ...] | None, console, jobs: int = 1, quick=False
+    chosen: list[Problem], seeds: int, asked: tuple[str, ...] | None, console, jobs: int = 1, how: str = WHOLE
 ) -> list[Found]:
-    """Prints a line for each round and each problem, and one for each thing that does not hold. `quick`: without the
-    mutants. With `jobs`, so many rounds run at once, each in a process of its own, since pytest runs inside it."""
+    """Prints a line for each round and each problem, and one for each thing that does not hold. `how` is WHOLE, BRIEF (a
+    mutant of one part is tried with the tests of that part alone) or QUICK (without the mutants). With `jobs`, so many rounds run at once, each in a process of its own, since pytest runs inside it."""
     for problem in chosen:
         mutants(problem.folder)  # a fault in a mutant's head is said before anything runs
         if problem.lacks:
@@ -53,14 +54,14 @@ def run(
 
     def one(of: Found, round_: int) -> None:
         started = time.monotonic()
-        faults = _alone(of.problem, asked, quick) if side_by_side else _check(of.problem, asked, quick)
+        faults = _alone(of.problem, asked, how) if side_by_side else _check(of.problem, asked, how)
         with lock:
             of.add(round_, faults, time.monotonic() - started)
             if seeds > 1:
                 console.print(f"{of.problem.slug}: round {of.rounds} of {seeds}, {_faults(of)}")
                 _print_faults(faults, console)
             if of.rounds == seeds:
-                _print(of, quick, console)
+                _print(of, how, console)
                 _print_faults(faults if seeds == 1 else [], console)
 
     side_by_side = jobs > 1 and len(rounds) > 1
@@ -81,8 +82,8 @@ def _faults(of: Found) -> str:
     return f"{len(of.faults)} fault{'s' * (len(of.faults) != 1)}"
 
 
-def _print(of: Found, quick: bool, console) -> None:
-    count = 0 if quick else len(mutants(of.problem.folder))
+def _print(of: Found, how: str, console) -> None:
+    count = 0 if how == QUICK else len(mutants(of.problem.folder))
     console.print(
         f"{of.problem.slug}: {_faults(of) if of.faults else 'good'} (reference, stub, {len(IDLE)} idle answers, "
         f"{count} mutants; {of.seconds:.0f} s)"
@@ -102,11 +103,11 @@ def as_json(found: list[Found]) -> dict:
     return {"good": not any(f.faults for f in found), "problems": rows}
 
 
-def _alone(problem: Problem, asked, quick: bool) -> list[dict]:
+def _alone(problem: Problem, asked, how: str) -> list[dict]:
     """One round in a process of its own."""
     command = [sys.executable, str(ROOT / "practice" / "judge.py"), "check", "--json", "--jobs", "1"]
     command += ["--sandbox", ",".join(asked)] if asked else []
-    command += ["--quick"] if quick else []
+    command += [f"--{how}"] if how != WHOLE else []
     done = subprocess.run([*command, str(problem.id)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode not in (ACCEPTED, NOT_ACCEPTED):
         said = (done.stderr or done.stdout).strip()
@@ -115,13 +116,13 @@ def _alone(problem: Problem, asked, quick: bool) -> list[dict]:
     return [{"seed": fault["seed"], "why": fault["why"]} for fault in row["faults"]]
 
 
-def _check(problem: Problem, asked, quick: bool) -> list[dict]:
+def _check(problem: Problem, asked, how: str) -> list[dict]:
     with Workers(problem, asked) as workers:
         workers.diagnosis.seconds = float("inf")  # a busy machine is no fault of a mutant
-        return [{"seed": seed, "why": why} for seed, why in _check_with(problem, workers, quick)]
+        return [{"seed": seed, "why": why} for seed, why in _check_with(problem, workers, how)]
 
 
-def _check_with(problem: Problem, workers: Workers, quick: bool) -> list[tuple[int, str]]:
+def _check_with(problem: Problem, workers: Workers, how: str) -> list[tuple[int, str]]:
     faults: list[tuple[int, str]] = []
 
     def see(what: str, source: str, diagnoses: int = 1, **options) -> Judgement:
@@ -139,8 +140,10 @@ def _check_with(problem: Problem, workers: Workers, quick: bool) -> list[tuple[i
         if result.accepted or result.passed:
             names = ", ".join(t.name for t in result.tests if t.outcome == "passed")
             faults.append((result.seed, f"the {what} passes {names}; it must score 0"))
-    for mutant in () if quick else mutants(problem.folder).values():
-        result = see(mutant.name, compose(problem, mutant), stop=True)
+    for mutant in () if how == QUICK else mutants(problem.folder).values():
+        wrong = [name for name in mutant.defines if name in problem.parts]
+        part = wrong[0] if how == BRIEF and len(wrong) == 1 else None
+        result = see(mutant.name, compose(problem, mutant), stop=True, part=part)
         first = result.first_failure
         if result.verdict not in mutant.verdict.split("|"):
             faults.append((result.seed, f"mutant {mutant.name} gets '{result.verdict}', not '{mutant.verdict}'"))

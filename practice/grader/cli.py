@@ -209,7 +209,9 @@ def _check(argv: list[str], prog: str) -> int:
     parser.add_argument("problems", nargs="*", metavar="N", help="these problems; all without one")
     parser.add_argument("--seeds", type=int, default=1, metavar="K", help="so many rounds with fresh inputs")
     parser.add_argument("--sandbox", metavar="A,B", help="exactly these layers of the sandbox")
-    parser.add_argument("--quick", action="store_true", help="without the mutants")
+    less = parser.add_mutually_exclusive_group()
+    less.add_argument("--brief", action="store_true", help="a mutant of one function: that function's tests only")
+    less.add_argument("--quick", action="store_true", help="without the mutants")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="J", help="so many rounds at once")
     parser.takes_json()
     args = parser.parse_args(argv)
@@ -221,7 +223,8 @@ def _check(argv: list[str], prog: str) -> int:
     from grader import check
     from grader.terminal import console
 
-    found = check.run(chosen, args.seeds, asked, console(stderr=args.json), args.jobs, args.quick)
+    how = check.QUICK if args.quick else check.BRIEF if args.brief else check.WHOLE
+    found = check.run(chosen, args.seeds, asked, console(stderr=args.json), args.jobs, how)
     said = check.as_json(found)
     if args.json:
         print(json.dumps(said))

@@ -40,6 +40,11 @@ class Mutant:
     diagnosis: str
     also_on_gpu: str = ""  # the name of another mutant
 
+    @functools.cached_property
+    def defines(self) -> set[str]:
+        """The functions and classes that it puts in the place of the reference's."""
+        return set(re.findall(r"^(?:def|class) (\w+)", self.path.read_text(encoding="utf-8"), re.M))
+
 
 @functools.cache
 def mutants(problem_folder: Path) -> dict[str, Mutant]:
@@ -107,15 +112,13 @@ class Diagnosis:
         mutants fit, one that is wrong in the function itself comes before one that is wrong in what it calls, and one
         that is wrong in a `sound` part, whose own tests the learner's code passed, comes last.
         """
-        tested = "|".join({re.escape(c.name) for c in calls if c.op in ("each", "call")})
-        definition = re.compile(rf"^(?:def|class) (?:{tested})\b", re.M)
+        tested = {c.name for c in calls if c.op in ("each", "call")}
         sound = set(sound)
         candidates = [m for m in mutants(self._problem.folder).values() if m.verdict != "timeout"]
 
         def order(mutant: Mutant) -> tuple[bool, bool]:
-            text = mutant.path.read_text(encoding="utf-8")
-            wrong = set(re.findall(r"^(?:def|class) (\w+)", text, re.M)).intersection(self._problem.parts)
-            return bool(wrong) and wrong <= sound, not definition.search(text)
+            wrong = mutant.defines.intersection(self._problem.parts)
+            return bool(wrong) and wrong <= sound, not mutant.defines & tested
 
         candidates.sort(key=order)
         try:
