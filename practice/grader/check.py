@@ -42,8 +42,11 @@ class Found:
 def run(
     chosen: list[Problem], seeds: int, asked: tuple[str, ...] | None, console, jobs: int = 1, how: str = WHOLE
 ) -> list[Found]:
-    """Prints a line for each round and each problem, and one for each thing that does not hold. `how` is WHOLE, BRIEF (a
-    mutant of one part is tried with the tests of that part alone) or QUICK (without the mutants). With `jobs`, so many rounds run at once, each in a process of its own, since pytest runs inside it."""
+    """Prints a line for each round and each problem, and one for each thing that does not hold.
+
+    `how` is WHOLE, BRIEF (a mutant of one part is tried with the tests of that part alone) or QUICK (without the
+    mutants). With `jobs`, so many rounds run at once, each in a process of its own, since pytest runs inside it.
+    """
     for problem in chosen:
         mutants(problem.folder)  # a fault in a mutant's head is said before anything runs
         if problem.lacks:

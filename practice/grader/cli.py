@@ -181,7 +181,7 @@ def _judge(argv: list[str], prog: str, commands: tuple[str, ...] = ()) -> int:
     if args.save_input is not None:
         judgement.notes.append(repeat.save(args.save_input, what, judgement))
     if args.json:
-        print(json.dumps(judgement.as_json(), ensure_ascii=False))
+        print(json.dumps(judgement.as_json()))  # ASCII: what the code said is not for a terminal to act upon
     else:
         from grader.report import print_judgement
         from grader.terminal import console

@@ -145,6 +145,8 @@ def _repr(x: object) -> str:
     if not is_tensor(x):
         return repr(x)
     name = str(x.dtype)
+    if not x.numel() and x.dim() > 1:  # its numbers are few, its lists may be millions
+        return f"<{name} {list(x.shape)}: no numbers>"
     if x.numel() <= MOST_NUMBERS:
         numbers = _numbers(x.tolist())
         usual = name in ("torch.float32", "torch.int64", "torch.bool") and x.numel()

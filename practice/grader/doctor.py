@@ -32,7 +32,7 @@ def doctor(argv: list[str], prog: str) -> int:
 
 
 def examine() -> dict:
-    """What works: {"python", "workspace", "layers": [{"name", "works", "why"}], "sandbox", "strong", "tensors"}."""
+    """What works: python, workspace, layers (each with name, works, why and note), sandbox, strong, tensors."""
     problem = min(load_all().values(), key=lambda p: p.torch)  # torch takes seconds to import
     rows = []
     for asked in ASKED:
@@ -43,7 +43,10 @@ def examine() -> dict:
         except layers.SandboxError as e:
             why = str(e).removeprefix(f"--sandbox asks for {asked[0]}, but ")
         name = " + ".join(asked) if asked != ("process",) else "process alone"
-        rows.append({"name": name, "works": not why, "why": why, "strong": layers.strong(asked)})
+        note = ""
+        if asked == ("bubblewrap",) and not why and not layers.filter_of(asked):
+            note = "without libseccomp the kernel's keyring stays shared: install libseccomp2"
+        rows.append({"name": name, "works": not why, "why": why, "note": note, "strong": layers.strong(asked)})
     try:
         with Session(problem, b"", "nothing") as session:
             sandbox = session.sandbox
@@ -78,7 +81,8 @@ def _print(found: dict, prog: str) -> None:
     out.print(f"Workspace: {where}{spelled(there, prog)}", soft_wrap=True)
     table = Table.grid(padding=(0, 2))
     for row in found["layers"]:
-        table.add_row(f"  {row['name']}", Text("works" if row["works"] else f"no: {row['why']}"))
+        works = f"works, but {row['note']}" if row["note"] else "works"
+        table.add_row(f"  {row['name']}", Text(works if row["works"] else f"no: {row['why']}"))
     out.print(table)
     if found["sandbox"]:
         out.print(f"A judgement here runs under: {' + '.join(found['sandbox'])}")

@@ -2,7 +2,8 @@
 
 `process` is always on: an own session, limits, no tracing. Then one strong layer, the first that works of:
 
-bubblewrap  own namespaces: no network, no foreign processes, and no files but Python and the stage
+bubblewrap  own namespaces: no network, no foreign processes, and no files but Python and the stage; where libseccomp
+            is installed, also no keyring and no IPC, which outlive a child
 landlock    the kernel checks every path; with seccomp beside it, needed below ABI 6, where Landlock cannot
             yet keep signals in, and used wherever it loads
 
@@ -96,6 +97,14 @@ def seccomp_loads() -> bool:
     except (ImportError, RuntimeError, OSError):  # libseccomp itself is not installed
         return False
     return True
+
+
+def filter_of(chosen: Iterable[str]) -> str:
+    """Which system calls are refused: 'whole' as a layer of its own; 'shared' beside bubblewrap, what namespaces leave
+    shared between one child and the next; '' none, also where libseccomp is missing."""
+    if "seccomp" in chosen:
+        return "whole"
+    return "shared" if "bubblewrap" in chosen and seccomp_loads() else ""
 
 
 def landlock_reason() -> str | None:

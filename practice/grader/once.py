@@ -13,8 +13,8 @@ from grader.problems import Problem
 from grader.usage import Parser, UsageError, make_workspace, one_line, read_file, typed, whole_number
 
 ONLY_LIMITS = (
-    "Only process limits are on: the code can read this disk. That is fine for your own "
-    "code; `judge.py doctor` says what a stronger sandbox needs."
+    "Only process limits are on: the code can read this disk, and write what you can write. That is fine for "
+    "your own code; `judge.py doctor` says what a stronger sandbox needs."
 )
 INTERPRETED = (
     "Triton's interpreter ran the kernels: its compiler starts programs, which seccomp refuses. Under bubblewrap they "

@@ -5,6 +5,7 @@ A report cuts what is long. To find a mistake that has no name one wants all of 
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 from grader import workspace
@@ -21,12 +22,23 @@ def may_write(path: Path) -> None:
         raise UsageError(f"--save-input takes the name of a Python file, such as input.py, not {one_line(str(path))}")
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise UsageError(f"--save-input cannot write {one_line(str(path))}: its folder is missing, or it is one itself")
+    if (why := _not_ours(path)) is not None:
+        raise UsageError(f"{one_line(str(path))} {why}: name another file")
+
+
+def _not_ours(path: Path) -> str | None:
+    """What is there and must stay, or None: nothing, or a program of ours."""
     try:
-        theirs = path.exists() and not path.read_bytes().startswith(HEAD.encode())
+        found = path.lstat()
+        if not stat.S_ISREG(found.st_mode):
+            return "is there already, and is no plain file"
+        with open(path, "rb") as file:
+            ours = file.read(len(HEAD)) == HEAD.encode()
+    except FileNotFoundError:
+        return None
     except OSError as e:
-        raise UsageError(f"--save-input cannot write {one_line(str(path))}: {e.strerror}") from None
-    if theirs:
-        raise UsageError(f"{one_line(str(path))} is there already, and not written by --save-input: name another file")
+        return f"cannot be read ({e.strerror})"
+    return None if ours else "is there already, and not written by --save-input"
 
 
 def save(path: Path, what: Asked, judgement) -> str:
@@ -40,9 +52,11 @@ def save(path: Path, what: Asked, judgement) -> str:
             return "Nothing failed, so there is no input to save."
         return "No test failed with an input of its own: the lines in the report are all there is."
     try:
+        if (why := _not_ours(path)) is not None:
+            return f"The input was not saved: {one_line(str(path))} {why}."
         workspace.write(path, _program(what, judgement, test, call).encode())
-    except OSError as e:
-        raise UsageError(f"--save-input cannot write {one_line(str(path))}: {e.strerror}") from None
+    except OSError as e:  # the verdict stands
+        return f"The input was not saved: {one_line(str(path))}: {e.strerror}."
     return f"The input of {test.name}, as a program: {one_line(str(path))}"
 
 

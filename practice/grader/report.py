@@ -21,13 +21,21 @@ if TYPE_CHECKING:  # the runner imports pytest, and `list` has no use for it
 
 MARK = {"passed": ("✓", "green"), "not run": ("·", "dim")}
 SHOWN_FAILURES = 3
+MOST_MARKS = 8  # combining marks on one letter; languages need up to about four
 STATE = {"accepted": ("✓", "green"), "started": ("~", "yellow"), "not started": ("·", "dim")}
 ROOMY = 72  # columns from which a table has its facts beside the titles
 
 
 def printable(text: str, most: int = 4000) -> str:
-    """Text from the learner's code: no control or format characters (Unicode's C categories), no endless lines."""
-    text = "".join(c if c in "\t\n" or unicodedata.category(c)[0] != "C" else f"\\x{ord(c):02x}" for c in text)
+    """Text from the learner's code: no control or format characters, no line ends of other kinds (Unicode's categories
+    C, Zl and Zp), no heaps of combining marks, no endless lines."""
+    marks, found = 0, []
+    for c in text:
+        kind = unicodedata.category(c)
+        marks = marks + 1 if kind[0] == "M" else 0
+        plain = c in "\t\n" or (kind[0] != "C" and kind not in ("Zl", "Zp") and marks <= MOST_MARKS)
+        found.append(c if plain else f"\\x{ord(c):02x}")
+    text = "".join(found)
     if len(text) > most:
         text = f"{text[: most // 2]}\n[... {len(text) - most} characters ...]\n{text[-most // 2 :]}"
     return text

@@ -142,7 +142,7 @@ class Session:
             "drop_uid": layers.NOBODY if style.drop in ("inside", "searching") else None,
             "keep_search": style.drop == "searching",
             "landlock": "landlock" in style.layers,
-            "seccomp": "seccomp" in style.layers,
+            "seccomp": layers.filter_of(style.layers),
             "devices": layers.gpu_devices() if self.problem.torch else [],
             "readable": layers.readable(self.stage),
             "rlimits": rlimits,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 from grader.compare import call_text, difference, short
 
@@ -53,3 +54,8 @@ def test_long_values_are_cut_in_the_middle():
     text = short(list(range(10_000)))
     assert len(text) < 330 and text.startswith("[0, 1") and text.endswith("9999]")
     assert call_text("f", ([1], 2), {"k": 3}) == "f([1], 2, k=3)"
+
+
+def test_a_tensor_without_numbers_is_short_however_many_rows_it_has():
+    assert short(torch.empty(2**31 - 1, 0)) == "<torch.float32 [2147483647, 0]: no numbers>"
+    assert short(torch.empty(0)) == "tensor([], dtype=torch.float32)"

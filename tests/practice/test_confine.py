@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -69,7 +70,7 @@ SOCKETS = """
 import socket, sys
 sys.path.insert(0, {folder!r})
 import confine
-confine.seccomp({gpu})
+confine.seccomp({gpu}, True)
 def tried(*kind, then=lambda s: None):
     try:
         with socket.socket(*kind) as made:
@@ -86,6 +87,14 @@ print(
     tried(socket.AF_INET, socket.SOCK_STREAM),
     tried(socket.AF_NETLINK, socket.SOCK_RAW),
 )
+def pair(kind):
+    try:
+        for end in socket.socketpair(unix, kind):
+            end.close()
+    except PermissionError:
+        return False
+    return True
+print(pair(socket.SOCK_STREAM), pair(socket.SOCK_DGRAM), pair(socket.SOCK_RAW))
 """
 
 
@@ -95,7 +104,8 @@ def test_seccomp_leaves_the_socket_that_cuda_listens_at_and_no_other(gpu):
         pytest.skip("libseccomp is not installed")
     program = SOCKETS.format(folder=str(ROOT / "practice" / "grader"), gpu=gpu)
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert ran.stdout.split() == [str(gpu), *["False"] * 5], ran.stderr
+    # of a pair of datagram sockets, one end could send to any address without connecting
+    assert ran.stdout.split() == [str(gpu), *["False"] * 5, "True", "False", "False"], ran.stderr
 
 
 NAMED = """
@@ -156,6 +166,95 @@ def test_no_test_finds_what_one_before_it_wrote(submit, asked, leave):
     for test in report["tests"]:
         assert "written" in test["printed"] and "0 written" not in test["printed"]
         assert "found" not in test["printed"], test["printed"]
+
+
+# Leaves word where no file is: in what the kernel keeps for the user, the namespace or the worker.
+WORD = """
+import ctypes, os, resource, secrets
+libc, found = ctypes.CDLL(None, use_errno=True), []
+def call(number, *args):
+    return libc.syscall(number, *args)
+if os.uname().machine == 'x86_64':
+    ADD_KEY, KEYCTL, SHMGET, MSGGET, SEMGET, MQ_OPEN = 248, 250, 29, 68, 64, 240
+else:
+    ADD_KEY, KEYCTL, SHMGET, MSGGET, SEMGET, MQ_OPEN = 217, 219, 194, 186, 190, 180
+USER, NEW = ctypes.c_long(-4), 0o3600  # the user's keyring; IPC_CREAT | IPC_EXCL | 0600
+if call(KEYCTL, 10, USER, b'user', b'mini-llm-test', 0) > 0: found.append('key')
+call(ADD_KEY, b'user', b'mini-llm-test', b'x', 1, USER)
+for name, number, args in (
+    ('memory', SHMGET, (4242, 4096)), ('messages', MSGGET, (4242,)), ('semaphore', SEMGET, (4242, 1))
+):
+    if call(number, *args, NEW) < 0 and ctypes.get_errno() == 17: found.append(name)  # EEXIST
+if call(MQ_OPEN, b'mini-llm-test', 0o302, 0o600, None) < 0 and ctypes.get_errno() == 17: found.append('queue')
+parent = os.getppid()
+def changed(name, now, change):
+    try:
+        before = now()
+        change()
+        if now() != before: found.append(name)
+    except (OSError, AttributeError, ValueError): pass
+changed('limit', lambda: resource.prlimit(parent, resource.RLIMIT_STACK), lambda: resource.prlimit(
+    parent, resource.RLIMIT_STACK, (4100096, 4100096)))
+changed('nice', lambda: os.getpriority(os.PRIO_PROCESS, parent), lambda: os.setpriority(os.PRIO_PROCESS, parent, 7))
+changed('processors', lambda: os.sched_getaffinity(parent), lambda: os.sched_setaffinity(
+    parent, [min(os.sched_getaffinity(parent))]))
+def pad_to(bs, sizes): print('found', *found)
+"""
+
+
+@pytest.mark.parametrize("asked", LAYER_SETS)
+def test_no_test_leaves_word_for_another_in_the_kernel(submit, asked):
+    """Namespaces part neither the keyring of a user nor, from one child to the next, IPC and the worker itself."""
+    if why := LAYER_SETS[asked]():
+        pytest.skip(why)
+    if not layers.seccomp_loads():
+        pytest.skip("libseccomp is not installed")
+    report = judge(133, submit(WORD), "--part", "pad_to", "--sandbox", asked)
+    assert [t["printed"].split() for t in report["tests"]] == [["found"]] * 4
+
+
+NEWER = """
+import ctypes, os, sys
+sys.path.insert(0, {folder!r})
+import confine, pyseccomp
+known = pyseccomp.SyscallFilter.add_rule
+def add_rule(self, action, call, *args):  # a libseccomp that is too old to know them
+    if call in confine.NEW:
+        raise ValueError(call)
+    return known(self, action, call, *args)
+pyseccomp.SyscallFilter.add_rule = add_rule
+confine.seccomp(False, True)
+libc, said = ctypes.CDLL(None, use_errno=True), []
+for number in confine.NEW.values():
+    libc.syscall(number, -1, 0, 0, 0, 0, 0)
+    said.append(ctypes.get_errno())
+print(*said)
+"""
+
+
+def test_calls_that_libseccomp_does_not_know_are_refused_by_their_number():
+    if not layers.seccomp_loads():
+        pytest.skip("libseccomp is not installed")
+    program = NEWER.format(folder=str(ROOT / "practice" / "grader"))
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert set(ran.stdout.split()) == {str(errno.EPERM)}, ran.stdout + ran.stderr
+
+
+def test_what_is_printed_does_not_keep_the_judge_from_looking(submit):
+    """Files are counted by the clock, and not only while the code is silent."""
+    writes = """
+import os, time
+def pad_to(bs, sizes):
+    for i in range(40):
+        with open(f'f{i}', 'wb') as f: f.write(bytes(8 << 20))
+        for _ in range(5):
+            os.write(1, b'.'); time.sleep(0.02)
+"""
+    asked = "landlock,seccomp" if not LAYER_SETS["landlock,seccomp"]() else "process"
+    if asked == "process" and os.geteuid() == 0:
+        pytest.skip("no layer here shows the child's files to the judge")
+    report = judge(133, submit(writes), "--part", "pad_to", "--sandbox", asked)
+    assert "MiB or 50,000 files" in report["tests"][0]["why"]
 
 
 TOLD = """

@@ -80,6 +80,20 @@ def test_nothing_is_overwritten_or_judged(submit, tmp_path, name, says):
     assert file.read_text() == before and not (tmp_path / "away").exists()
 
 
+@pytest.mark.parametrize("kind", ["pipe", "link", "dangling link"])
+def test_what_is_no_plain_file_is_left_alone(submit, tmp_path, kind):
+    place, target = tmp_path / "input.py", tmp_path / "target.txt"
+    if kind == "pipe":
+        os.mkfifo(place)  # to read it would wait for ever
+    else:
+        place.symlink_to(target)
+    if kind == "link":
+        target.write_text("mine")
+    done = run(134, submit("def default_capture_sizes(*a, **k): return 0\n"), "--save-input", place, timeout=60)
+    assert done.returncode == 2 and "no plain file" in done.stderr
+    assert target.exists() == (kind == "link") and (kind != "link" or target.read_text() == "mine")
+
+
 def test_a_second_time_it_takes_the_place_of_the_first(submit, tmp_path):
     for answer in ("1", "2"):  # and the report, which shows all of it, says nothing of a program
         report = judge(134, submit(f"def default_capture_sizes(*a, **k): return {answer}\n"), "--save-input",

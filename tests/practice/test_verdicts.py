@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from judging import judge, run
 
@@ -80,6 +82,14 @@ def test_output_is_kept_cut_and_escaped(submit):
     assert "xxx" in printed and "more bytes" in printed and len(printed) < 10_000
     assert "\x1b[2J" not in run(133, path).stdout
     assert printable("a\x1bb\u202ec") == "a\\x1bb\\x202ec"
+    assert printable("a\u2028b") == "a\\x2028b"
+    assert printable("e\u0301") == "e\u0301" and printable("e" + "\u0301" * 999).count("\u0301") < 20
+
+
+def test_json_is_ascii_whatever_the_code_printed(submit):
+    says = "def pad_to(bs, sizes): print('\\x9b2J\\u202e', chr(0xE0041)); return 0"
+    ran = run(133, submit(says), "--part", "pad_to", "--json")
+    assert ran.stdout.isascii() and "\u202e" in json.loads(ran.stdout)["tests"][0]["printed"]
 
 
 def test_a_flood_of_output_neither_blocks_nor_fills_memory(submit):
