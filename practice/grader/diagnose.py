@@ -104,15 +104,16 @@ class Diagnosis:
         found = mutants(self._problem.folder).get(name)
         return found.diagnosis if found else name
 
-    def of(self, calls: list[Call], sound: Iterable[str] = ()) -> str:
+    def of(self, calls: list[Call], sound: Iterable[str] = (), part: str = "") -> str:
         """The name of the mistake that explains all these calls, or ''.
 
         A mutant explains them when it gives the same answers, wrong ones where the learner's are wrong. The calls go
         to it in the order in which the learner's code got them, since a mistake may be to remember. Where several
-        mutants fit, one that is wrong in the function itself comes before one that is wrong in what it calls, and one
-        that is wrong in a `sound` part, whose own tests the learner's code passed, comes last.
+        mutants fit, one that is wrong in the function itself (the `part` that is tested, or what is called) comes
+        before one that is wrong in what it calls, and one that is wrong in a `sound` part, whose own tests the
+        learner's code passed, comes last.
         """
-        tested = {c.name for c in calls if c.op in ("each", "call")}
+        tested = {part} | {c.name for c in calls if c.op in ("each", "call")}
         sound = set(sound)
         candidates = [m for m in mutants(self._problem.folder).values() if m.verdict != "timeout"]
 

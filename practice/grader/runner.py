@@ -298,7 +298,7 @@ class _Plugin:
             broken = self._broken_below(part)
             if broken and calls[-1].fault is not None:  # that something was raised is little to know a mistake by
                 return broken
-            return self.diagnosis.of(calls, self._sound()) or broken
+            return self.diagnosis.of(calls, self._sound(), part) or broken
 
         return Check(solution, diagnose, self.diagnosis.known, seconds)
 
