@@ -43,6 +43,8 @@ ENOUGH = 2.0  # seconds after which a failing test looks for no shorter input
 NO_WARNING = "no warning of the call"
 NEEDLESS = "the call warned, and there was nothing to warn of"
 CONTROL = "Ordinary inputs must be right too."
+TYPE = "The answer must be of a type that can be compared."
+KEPT = "The arguments belong to the caller: they stay as they are."
 PRINTS = "the function prints its answer and returns None; a print is for people, `return` hands the value on"
 
 
@@ -209,6 +211,8 @@ class Check:
             about["diagnosis"] = PRINTS
         else:
             about["diagnosis"] = self._diagnose(calls)
+        if type(shown.fault) in (NotAnAnswer, ChangedArguments):  # the property itself was not looked at
+            about["rule"] = TYPE if type(shown.fault) is NotAnAnswer else KEPT
         if shown.fault is not None:
             return Failed(shown.fault.verdict, shown.why, trace=shown.fault.trace, **about).at(shown)
         about["got"] = short(shown.answer)
@@ -283,7 +287,7 @@ class Script:
         label = as_ or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower() or "result"
         self._names[label] = self._names.get(label, 0) + 1
         handle = self._solution.handle(label if self._names[label] == 1 else f"{label}_{self._names[label]}")
-        self._run(Call(name, args, kwargs, op=op, target=target, keep=handle), "an object")
+        self._run(Call(name, args, kwargs, op=op, target=target, keep=handle), "no error")
         return handle
 
     def _compare(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -86,7 +87,7 @@ def print_judgement(console: Console, judgement: Judgement, how: str, compact: b
     if compact:
         return
     for line in _next_steps(judgement, how):  # a command stands on a line of its own, to be copied
-        console.print(Text(line, "dim"), soft_wrap=True)
+        console.print(Text(line, "dim"), soft_wrap=line.startswith("  "))
 
 
 def title_of(console: Console, problem: Problem) -> Text:
@@ -139,11 +140,18 @@ def _failure(test: Result) -> Group:
             grid.add_row(name or "", Text(printable(value, 1500), style))
     items.append(Padding(grid, (0, 0, 0, 2)))
     if test.trace:
-        items.append(Padding(Text(printable(test.trace, 2000), "red"), (0, 0, 0, 4)))
+        items.append(Padding(Text(_without_lost_markers(printable(test.trace, 2000)), "red"), (0, 0, 0, 4)))
     if test.printed.strip():
         items.append(Padding(Text("your code printed:", "dim"), (0, 0, 0, 2)))
         items.append(Padding(Text(printable(test.printed, 800).rstrip(), "dim"), (0, 0, 0, 4)))
     return Group(*items)
+
+
+def _without_lost_markers(trace: str) -> str:
+    """Python marks a place with ^ and ~ under its line: of use only where the line is not folded."""
+    lines = trace.split("\n")
+    lost = {i for i in range(1, len(lines)) if re.fullmatch(r" *[~^][~^ ]*", lines[i]) and len(lines[i - 1]) > 70}
+    return "\n".join(line for i, line in enumerate(lines) if i not in lost)
 
 
 def _next_steps(judgement: Judgement, how: str) -> list[str]:

@@ -239,3 +239,19 @@ def test_a_course_below_a_readable_folder_is_covered(monkeypatch, folder):
         i for i, w in enumerate(command) if w == "--ro-bind-try" and command[i + 1] == "/usr"
     )
     assert "move it elsewhere" in layers.landlock_reason()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "rule"),
+    [("sizes.append(1)", "belong to the caller"), ("return {1, 2}", "of a type that can be compared")],
+)
+def test_a_fault_that_hides_the_property_is_the_rule_that_is_shown(submit, wrong, rule):
+    test = failing(judge(133, submit(f"def pad_to(bs, sizes): {wrong}"), "--part", "pad_to"))
+    assert rule in test["rule"]
+
+
+def test_marks_under_a_line_that_is_folded_are_left_out(submit):
+    short, long = "x = bs + None", f"x = bs + None  # {'and so on ' * 9}"
+    for line, marked in ((short, True), (long, False)):
+        shown = run(133, submit(f"def pad_to(bs, sizes):\n    {line}\n"), "--part", "pad_to").stdout
+        assert "None" in shown and ("~~~^~~~" in shown) == marked, shown
