@@ -124,7 +124,7 @@ def bubblewrap_reason() -> str | None:
     if sys.platform != "linux":
         return "bubblewrap runs on Linux only"
     if shutil.which("bwrap") is None:
-        return "bubblewrap is not installed (Debian and Ubuntu: sudo apt install bubblewrap)"
+        return "bubblewrap is not installed (Debian and Ubuntu: sudo apt install bubblewrap libseccomp2)"
     return None
 
 
