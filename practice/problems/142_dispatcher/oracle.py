@@ -41,9 +41,12 @@ def keys(mode, sizes, max_num_seqs, query_len=1):
     return {name: [row[1:] for row in rows if row[0] == name] for name in ("PIECEWISE", "FULL")}
 
 
-def capture_order(mode, sizes, max_num_seqs, query_len=1):
-    rows = graphs(mode, sizes, max_num_seqs, query_len)[::-1]
-    return [row[:2] for name in ("PIECEWISE", "FULL") for row in rows if row[0] == name]
+def capture_order(mode, sizes, max_num_seqs, query_len=1, lost=(), with_lora=()):
+    rows = [row for row in graphs(mode, sizes, max_num_seqs, query_len)[::-1] if row[:2] not in lost]
+    found = []
+    for row in (row for name in ("PIECEWISE", "FULL") for row in rows if row[0] == name):
+        found += [(*row, adapters) for adapters in (False, True) if not adapters or row[:2] in with_lora]
+    return found
 
 
 def refused(num_tokens, **_):
@@ -51,12 +54,22 @@ def refused(num_tokens, **_):
 
 
 def dispatch(
-    num_tokens, uniform=False, has_lora=False, *, mode, sizes, max_num_seqs, query_len=1, lost=(), with_lora=()
+    num_tokens,
+    uniform=False,
+    has_lora=False,
+    *,
+    mode,
+    sizes,
+    max_num_seqs,
+    query_len=1,
+    lost=(),
+    also_full=(),
+    with_lora=(),
 ):
     decode = min((q * query_len for q in range(1, max_num_seqs + 1) if num_tokens <= q * query_len in sizes), default=0)
     size = min((s for s in sizes if s >= num_tokens), default=0)
     wanted = [("FULL", decode, True)] * uniform + [("FULL", size, False), ("PIECEWISE", size, False)]
-    there = graphs(mode, sizes, max_num_seqs, query_len)
+    there = graphs(mode, sizes, max_num_seqs, query_len) + [("FULL", size, None, False) for size in also_full]
     for name, tokens, is_uniform in wanted:
         for row in there:
             if (row[0], row[1], row[3]) != (name, tokens, is_uniform) or (name, tokens) in lost:

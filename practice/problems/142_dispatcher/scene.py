@@ -1,5 +1,7 @@
 """Builds a dispatcher from names and numbers and asks it once; keys and modes come back as plain values."""
 
+from itertools import groupby
+
 from mini_llm import dispatch as given
 
 FIELDS = ("num_tokens", "num_reqs", "uniform", "has_lora")
@@ -16,15 +18,22 @@ def _fields(key):
     return {name: getattr(key, name) for name in FIELDS}
 
 
-def _dispatcher(solution, mode, sizes, max_num_seqs, query_len, lost=(), with_lora=()):
+def _dispatcher(solution, mode, sizes, max_num_seqs, query_len, lost=(), also_full=(), with_lora=()):
+    """The sets are changed in place, as an engine does it: a dispatcher may have kept them under names of its own."""
     modes = _modes(solution)
     made = solution.CudagraphDispatcher(modes[mode], sizes, max_num_seqs, query_len)
     for name, size in lost:  # graphs that could not be captured
-        made.keys[modes[name]] = {key for key in made.keys[modes[name]] if key.num_tokens != size}
+        made.keys[modes[name]].difference_update(_of_size(made, modes[name], size))
+    for size in also_full:  # a step with graphs of pieces that was captured as one graph too
+        made.keys[modes["FULL"]].update(_of_size(made, modes["PIECEWISE"], size))
     for name, size in with_lora:  # graphs captured once more with adapters
-        keys = [key for key in made.keys[modes[name]] if key.num_tokens == size]
-        made.keys[modes[name]] |= {type(key)(key.num_tokens, key.num_reqs, key.uniform, True) for key in keys}
+        keys = _of_size(made, modes[name], size)
+        made.keys[modes[name]].update(type(key)(key.num_tokens, key.num_reqs, key.uniform, True) for key in keys)
     return made
+
+
+def _of_size(made, mode, size):
+    return [key for key in made.keys[mode] if key.num_tokens == size]
 
 
 def relaxed(solution, *fields):
@@ -52,10 +61,11 @@ def dispatch(
     max_num_seqs,
     query_len=1,
     lost=(),
+    also_full=(),
     with_lora=(),
 ):
     """What a new dispatcher answers: {"mode": name, and the descriptor's fields}."""
-    made = _dispatcher(solution, mode, sizes, max_num_seqs, query_len, lost, with_lora)
+    made = _dispatcher(solution, mode, sizes, max_num_seqs, query_len, lost, also_full, with_lora)
     answer = made.dispatch(num_tokens, uniform=uniform, has_lora=has_lora)
     if not (isinstance(answer, tuple) and len(answer) == 2):
         return f"{type(answer).__name__}, not a tuple of two"
@@ -95,7 +105,13 @@ def keys(solution, *, mode, sizes, max_num_seqs, query_len=1):
     return found
 
 
-def capture_order(solution, *, mode, sizes, max_num_seqs, query_len=1):
-    """[(mode name, num_tokens)] in the order to capture."""
-    order = _dispatcher(solution, mode, sizes, max_num_seqs, query_len).capture_order()
-    return [(runtime.name, key.num_tokens) for runtime, key in order]
+def capture_order(solution, *, mode, sizes, max_num_seqs, query_len=1, lost=(), with_lora=()):
+    """[(mode name, num_tokens, num_reqs, uniform, has_lora)] in the order to capture; of equal size, in one order."""
+    made = _dispatcher(solution, mode, sizes, max_num_seqs, query_len, lost, (), with_lora)
+    order = []
+    for runtime, key in made.capture_order():
+        fields = _fields(key)
+        if not isinstance(fields, dict):
+            return fields
+        order.append((runtime.name, *fields.values()))
+    return [row for _, same in groupby(order, lambda row: row[:2]) for row in sorted(same, key=lambda row: row[3:])]

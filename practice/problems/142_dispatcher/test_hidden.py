@@ -169,8 +169,18 @@ def test_CudagraphDispatcher_lora(check, rng):
 
 
 def test_CudagraphDispatcher_lost_graphs(check, rng):
-    """`keys` decides: where the key of the padded batch was taken out, the next kind of graph serves it, then none."""
+    """`keys` decides: where the key of the padded batch was taken out, the next kind of graph serves it, then none.
+
+    Where FULL and PIECEWISE both have it, FULL comes first.
+    """
     cases = []
+    for mode in (PAIR, "PIECEWISE"):  # one size has a full graph for any batch too
+        settings, sizes, most = server(check, rng, mode)
+        size = rng.choice(sizes)
+        twice = settings | {"also_full": [size]}
+        cases += [asked(check, twice, size), asked(check, twice, sizes[-1]), asked(check, twice, size, uniform=True)]
+        adapters = twice | {"with_lora": [("FULL", size), ("PIECEWISE", size)]}
+        cases.append(asked(check, adapters, size, has_lora=True))
     for mode in (PAIR, PAIR, "FULL", "PIECEWISE", "FULL_DECODE_ONLY"):
         settings, sizes, most = server(check, rng, mode)
         size = rng.choice([s for s in sizes if s <= most])
@@ -190,8 +200,14 @@ def test_CudagraphDispatcher_attributes(check, rng):
 
 
 def test_CudagraphDispatcher_capture_order(check, rng):
-    """Graphs of pieces are captured before full ones, and each kind from the largest to the smallest."""
+    """The keys that are there are captured: those of pieces before full ones, each kind from the largest down."""
     cases = [(check.keywords(**server(check, rng, mode, rng.randint(1, 2))[0]),) for mode in (*MODES, PAIR, PAIR)]
+    for mode in ("PIECEWISE", "FULL", "FULL_DECODE_ONLY", PAIR, PAIR):
+        settings, sizes, most = server(check, rng, mode)
+        gone, more = rng.choice([s for s in sizes if s <= most]), rng.choice([s for s in sizes if s <= most])
+        kind = rng.choice(["PIECEWISE"] * (mode in ("PIECEWISE", PAIR)) + ["FULL"] * (mode != "PIECEWISE"))
+        cases.append((check.keywords(**settings, lost=[(kind, gone)]),))
+        cases.append((check.keywords(**settings, with_lora=[(kind, more)]),))
     check.each("capture_order", cases, oracle.capture_order, scene=True)
 
 
