@@ -44,34 +44,46 @@ def resolve(mode, support, **settings):
 def warnings_of(mode, support, **settings):
     lines, old = [], mode
     for pair, word in steps(mode, support, **settings):
-        lines.append(f"cudagraph_mode {old} becomes {NAMES[pair]}: ... {word} ...")
+        lines.append(f"WARNING cudagraph_mode {old} becomes {NAMES[pair]}: ... {word} ...")
         old = NAMES[pair]
-    return lines
+    return {"mode": old, "log": lines}
 
 
-def wrong_warnings(lines, mode, support, **settings):
-    """Whether the log tells how the mode became what it is, each step with its reason."""
-    if type(lines) is not list or not all(type(line) is str for line in lines):
+def wrong_warnings(answer, mode, support, **settings):
+    """Whether the log tells how the mode became what it is: one warning for each rule, with its reason."""
+    if type(answer) is not dict or set(answer) != {"mode", "log"} or type(answer["log"]) is not list:
+        return "no log came back"
+    lines = answer["log"]
+    if not all(type(line) is str for line in lines):
         return "no log came back"
     found = steps(mode, support, **settings)
+    runs = NAMES[found[-1][0]] if found else mode
+    if answer["mode"] != runs:
+        return f"{runs} runs, not {answer['mode']}"
     if not found:
         return f"nothing is taken away here, and so often a warning was logged: {len(lines)}" if lines else None
     if not lines:
-        return f"{mode} became {NAMES[found[-1][0]]} and nothing was logged"
-    at, reasons = mode, ""
-    for line in lines:
-        head, colon, reason = line.partition(": ")
+        return f"{mode} became {runs} and nothing was logged"
+    at = mode
+    for i, line in enumerate(lines):
+        level, _, text = line.partition(" ")
+        head, colon, reason = text.partition(": ")
         words = head.split(" ")
+        if level != "WARNING":
+            return f"a change was logged at level {level}; WARNING was asked for"
         if len(words) != 4 or words[0] != "cudagraph_mode" or words[2] != "becomes" or not colon:
             return "a warning is not of the form 'cudagraph_mode OLD becomes NEW: reason'"
         if words[1] != at:
             return f"a warning says that {words[1]} changed; the mode was {at} at that point"
-        at, reasons = words[3], f"{reasons} {reason}"
-    if at != NAMES[found[-1][0]]:
-        return f"the last warning ends with {at}; what runs is {NAMES[found[-1][0]]}"
-    for _, word in found:
-        if not re.search(rf"(?<!\w){word}(?!\w)", reasons, re.IGNORECASE):
-            return f"no reason holds the word {word}"
+        if i == len(found):
+            return f"so many rules change something: {i}; so many warnings were logged: {len(lines)}"
+        at, word = NAMES[found[i][0]], found[i][1]
+        if words[3] != at:
+            return f"a warning says that {words[1]} becomes {words[3]}; the rule with the word {word} makes it {at}"
+        if not re.search(rf"(?<!\d){word}(?!\d)", reason, re.IGNORECASE):
+            return f"the reason for {at} does not hold the word {word}"
+    if len(lines) < len(found):
+        return f"the last warning ends with {at}; what runs is {runs}"
     return None
 
 

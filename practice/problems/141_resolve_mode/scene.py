@@ -21,18 +21,18 @@ def resolve(solution, mode, support, **settings):
 
 
 def warnings_of(solution, mode, support, **settings):
-    """The texts that were logged at WARNING or above, in order."""
+    """{"mode": the name of the resolved mode, "log": 'LEVEL text' of what was logged at WARNING or above, in order}."""
     lines = []
 
     class Keep(logging.Handler):
         def emit(self, record):
-            lines.append(record.getMessage())
+            lines.append(f"{record.levelname} {record.getMessage()}")
 
     keep = Keep(logging.WARNING)
     root = logging.getLogger()
     root.addHandler(keep)
     try:
-        _resolve(solution, mode, support, settings)
+        got = _resolve(solution, mode, support, settings)
     finally:
         root.removeHandler(keep)
-    return lines
+    return {"mode": got, "log": lines}

@@ -12,12 +12,15 @@ MODES = tuple(oracle.PAIRS)
 SUPPORT = oracle.SUPPORT
 NOISE = (
     "INFO weights: 311 tensors read in {n}.4 s",
-    "INFO engine: kv_cache_dtype auto becomes bfloat16: the weights have it",
+    "WARNING engine: kv_cache_dtype auto becomes bfloat16: the weights have it",
     "WARNING dispatch: an old setting names cudagraph_mode {mode}",
     "WARNING buckets: max_capture_size={n} is no rung of the ladder: cut to {m}",
     "INFO executor: {n} PIECEWISE and {m} FULL sizes captured in 0.82 s; their graphs hold 0.94 GiB",
     "INFO weights: log level {n}, ERROR lines so far: 0",
     "INFO bench: the run before used cudagraph_mode {mode}",
+    "INFO bench: a profile is asked for",
+    "INFO bench: the run before said cudagraph_mode FULL becomes {mode}: no memory",
+    "WARNING bench: the run before ended with ERROR engine: no memory for {n} graphs",
 )
 REASONS = (
     "{support} excludes mixed batches",
@@ -86,6 +89,7 @@ def test_read_log_other_lines(check, rng):
     for mode in MODES:  # one of which was not asked for, at least
         cases.append((log(rng, 0, noise=0) + f"\n23:59:59 INFO bench: the run before used cudagraph_mode {mode}",))
         cases.append((log(rng, 1, noise=0) + f"\n23:59:59 INFO engine: dtype {mode} becomes bfloat16: by default",))
+    cases += [(log(rng, rng.randint(0, 1), noise=0) + f"\n23:59:59 {filled(rng, line)}",) for line in NOISE]
     check.each("read_log", cases, oracle.read_log)
 
 
@@ -173,6 +177,6 @@ def test_resolve_cudagraph_mode_as_asked(check, rng):
 
 
 def test_resolve_cudagraph_mode_says_why(check, rng):
-    """Each change is logged as a warning, with both modes and the reason; where nothing changes, nothing is logged."""
+    """Each rule that changes the mode logs one warning, with both modes and its own reason; the others log nothing."""
     cases = every(check, rng, lambda steps, *_: steps is not None)
     check.each("warnings_of", cases, oracle.warnings_of, accept=oracle.wrong_warnings, scene=True)
