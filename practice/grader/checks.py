@@ -27,6 +27,7 @@ A script that fails shows its lines up to there, and is replayed against the kno
 
 from __future__ import annotations
 
+import builtins
 import copy
 import re
 import time
@@ -50,12 +51,38 @@ PRINTS = "the function prints its answer and returns None; a print is for people
 
 @dataclass(frozen=True)
 class Refusal:
-    """What a script wants of a call that must raise: an error whose last line holds these words."""
+    """What a script wants of a call that must raise: an error of this type, whose last line holds these words."""
 
     words: tuple[str, ...]
+    error: str | None = None  # the name of a built-in type; None: any error
+    any_case: bool = False
+    instead: tuple[str, ...] = ()  # words of another error: whoever names one of them has taken this one for that
 
-    def missing(self, trace: str) -> list[str]:
-        return [word for word in self.words if word not in last_line(trace)]
+    @property
+    def text(self) -> str:
+        return f"{_a(self.error or 'error')}{' that names ' if self.words else ''}{' and '.join(self.words)}"
+
+    def wrong(self, fault: Fault) -> str | None:
+        """None when this error is the one; otherwise what is wrong with it, in words."""
+        if self.error and not self._is_one(fault.kind):
+            return f"{_a(self.error)} was asked for, not {_a(fault.kind)}"
+        found = self._found(self.words, fault)
+        missing = [word for word in self.words if word not in found]
+        return f"the error does not name {' or '.join(missing)}" if missing else None
+
+    def alike(self, one: Fault, other: Fault) -> bool:
+        """Whether both are right, or both wrong, and both say the same of what should not be there."""
+        same = self._found(self.instead, one) == self._found(self.instead, other)
+        return same and (self.wrong(one) is None) == (self.wrong(other) is None)
+
+    def _found(self, words: tuple[str, ...], fault: Fault) -> list[str]:
+        said = last_line(fault.trace)
+        return [word for word in words if word in said or (self.any_case and word.lower() in said.lower())]
+
+    def _is_one(self, kind: str) -> bool:
+        """By the name, which is all that comes from the worker: a class of the learner's own may derive from it."""
+        raised = getattr(builtins, kind, None)
+        return not isinstance(raised, type) or issubclass(raised, getattr(builtins, self.error))
 
 
 @dataclass(frozen=True)
@@ -265,19 +292,33 @@ class Script:
         """What a function of scene.py finds out about the objects it is given must be `want`."""
         self._compare("scene", None, name, args, kwargs, want, tolerance)
 
-    def refuses(self, target: Handle | None, name: str, *args: object, words: Sequence[str], **kwargs: object) -> None:
-        """The method (the learner's function, without a target) must raise an error whose text holds all `words`."""
+    def refuses(
+        self,
+        target: Handle | None,
+        name: str,
+        *args: object,
+        words: Sequence[str],
+        error: str | None = None,
+        any_case: bool = False,
+        instead: Sequence[str] = (),
+        **kwargs: object,
+    ) -> None:
+        """The method (the learner's function, without a target) must raise an error whose text holds all `words`.
+
+        `error` is the name of a built-in type that it must have; a class that the learner derived from it will do.
+        With `any_case` small and capital letters are alike. `instead` are words of another error: a known mistake
+        that names one of them explains only an error that names it too.
+        """
         op = "method" if target else "call"
-        asked = Call(name, args, kwargs, Refusal(tuple(words)), op=op, target=target)
-        wanted = f"an error that names {' and '.join(words)}" if words else "an error"
+        refusal = Refusal(tuple(words), error, any_case, tuple(instead))
+        asked = Call(name, args, kwargs, refusal, op=op, target=target)
+        wanted = refusal.text
         try:
             answer = self._solution.run(op, target, name, list(args), kwargs)
         except Raised as fault:
             if fault.at_import or fault.kind == "missing" or STUB in fault.trace:
                 raise
-            missing = asked.want.missing(fault.trace)
-            why = f"the error does not name {' or '.join(missing)}" if missing else None
-            self._add(asked, wanted, fault=fault, why=why, got=last_line(fault.trace))
+            self._add(asked, wanted, fault=fault, why=refusal.wrong(fault), got=last_line(fault.trace))
         except NotAnAnswer as fault:
             self._add(asked, wanted, fault=fault, why="it was not refused")
         else:
@@ -349,6 +390,10 @@ class Script:
 def last_line(trace: str) -> str:
     """The error itself: its type and its message."""
     return trace.rsplit("\n", 1)[-1]
+
+
+def _a(word: str) -> str:
+    return f"{'an' if word[:1].lower() in 'aeiou' else 'a'} {word}"
 
 
 def _warned(needed: list[str], texts: Sequence[str]) -> bool:

@@ -187,7 +187,7 @@ def _alike(solution: Solution, mutant: Mutant, call: Call) -> bool:
     except Fault as fault:
         if call.fault is None or type(fault) is not type(call.fault):
             return False
-        if isinstance(call.want, Refusal) and bool(call.want.missing(fault.trace)) == (call.why is None):
+        if isinstance(call.want, Refusal) and not call.want.alike(fault, call.fault):
             return False  # one of the two says what was wrong, the other does not
         if _own(fault.kind) == _own(call.fault.kind):
             return True

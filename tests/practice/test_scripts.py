@@ -132,6 +132,55 @@ def test_only_the_words_that_are_missing_are_named(problem, see):
     assert result.first_failure.why == "the error does not name not this or nor that"
 
 
+def refusing(problem, see, source, **asked):
+    """The test of refusals with something else asked for; what is shown of it, or None when it passed."""
+    hidden = problem.folder / "test_hidden.py"
+    text = hidden.read_text(encoding="utf-8")
+    more = "".join(f", {name}={value!r}" for name, value in asked.items())
+    assert text.count('words=["4"]') == 1
+    hidden.write_text(text.replace('words=["4"]', more[2:]), encoding="utf-8")
+    try:
+        shown = see(source).tests[2]
+    finally:
+        hidden.write_text(text, encoding="utf-8")
+    return None if shown.outcome == "passed" else shown
+
+
+OTHER_TYPES = {
+    "its name": ("ValueError", None),
+    "a built-in subclass": ("UnicodeError", None),
+    "a class of its own": ("Mine", None),
+    "an Exception": ("Exception", "a ValueError was asked for, not an Exception"),
+    "another": ("KeyError", "a ValueError was asked for, not a KeyError"),
+    "an exit": ("SystemExit", "a ValueError was asked for, not a SystemExit"),
+}
+
+
+@pytest.mark.parametrize("raised, why", OTHER_TYPES.values(), ids=OTHER_TYPES.keys())
+def test_the_type_of_an_error_is_looked_at_when_it_was_asked_for(problem, see, raised, why):
+    source = changed("return self.graph.replay().clone()").replace("raise ValueError", f"raise {raised}")
+    source = "class Mine(ValueError): pass\n" + source
+    assert refusing(problem, see, source, words=["4"]) is None
+    shown = refusing(problem, see, source, words=["4"], error="ValueError")
+    assert shown is None if why is None else (shown.outcome, shown.why) == ("wrong answer", why)
+    if why:
+        assert shown.expected == "a ValueError that names 4"
+
+
+def test_capital_letters_count_unless_they_are_said_not_to(problem, see):
+    source = changed("return self.graph.replay().clone()")
+    assert refusing(problem, see, source, words=["CAPTURED"]).why == "the error does not name CAPTURED"
+    assert refusing(problem, see, source, words=["CAPTURED"], any_case=True) is None
+
+
+def test_a_mistake_that_names_another_word_explains_only_who_names_it(problem, see):
+    says = changed("return self.step(x)").replace("self.graph = capture(step, *self.buffers)", "self.step = step")
+    named = refusing(problem, see, says, words=["size"])
+    assert named.diagnosis == "the step ran again instead of its graph"  # whose error names no size either
+    assert refusing(problem, see, says, words=["size"], instead=["called"]).diagnosis == ""
+    assert refusing(problem, see, says, words=["size"], instead=["shape"]).diagnosis == named.diagnosis
+
+
 def test_a_reused_child_forgets_and_is_given_up_when_it_dies(problem, monkeypatch):
     """As on a GPU, where one child serves all tests: another test sees a fresh module, a crash costs one test."""
     monkeypatch.setattr(session.Session, "reuses", property(lambda self: True))

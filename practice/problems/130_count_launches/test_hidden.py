@@ -194,6 +194,6 @@ def test_count_operators_when_a_step_fails(check, rng):
     script = check.script()
     names, x = drawn(rng), numbers(rng)
     failing = script.scene("failing_step", names, f"no block for token {rng.randint(10, 99)}")
-    script.refuses(None, "count_operators", failing, x, words=["no block"])
+    script.refuses(None, "count_operators", failing, x, words=["no block"], error="ValueError")
     count = script.make("count_operators", script.scene("step", names), x, as_="count")
     script.ask_scene("histogram", count, want=counted(names))
