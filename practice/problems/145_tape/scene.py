@@ -6,6 +6,7 @@ The tape is made for a CPU, so all tensors are put there, also where the judge's
 from __future__ import annotations
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from mini_llm.capture_rules import CaptureError
 from mini_llm.tape import Call, TapePool, opaque
@@ -132,13 +133,16 @@ def constants(step, x):
 
 
 def reshaping(step, x):
-    """Changes a tensor's shape in place between two calls that use it."""
+    """Changes tensors' shapes in place, behind calls that read them, also in a list, and write them, also by name."""
     y = x + step.number
-    y += torch.arange(y.numel()).view(y.shape)
+    torch.add(y, torch.arange(y.numel()).view(y.shape), out=y)
+    square = y[:, :2] * 1
+    pair = torch.stack([square, square])
+    square.t_()
     y.t_()
     y.unsqueeze_(0)
     y *= 2
-    return y
+    return y, pair
 
 
 def writing(step, x, rows):
@@ -152,7 +156,13 @@ def writing(step, x, rows):
 
 def failing(step, x, rows):
     writing(step, x, rows)
+    torch.rand(2)
     raise ArithmeticError("this step cannot run")
+
+
+def writing_in_place(step, x):
+    x.mul_(step.number)
+    return x + 1
 
 
 def deep(step, x):
@@ -183,7 +193,7 @@ def whole(step, x):
 
 
 def two_results(x):
-    return [x * 2, x + x.max().item()]
+    return [x * 2, x + x.max().item() + torch.is_grad_enabled()]  # a replay runs without gradients
 
 
 def asks_for_item(step, x):
@@ -208,8 +218,9 @@ def asks_for_numpy(step, x):
 
 
 STEPS = {f.__name__: f for f in (
-    chain, by_branch, several, constants, reshaping, writing, failing, deep, deep_in_place, random_numbers,
-    numbers_of_a_generator, asks_for_item, asks_for_list, asks_for_branch, asks_for_nonzero, asks_for_numpy,
+    chain, by_branch, several, constants, reshaping, writing, failing, writing_in_place, deep, deep_in_place,
+    random_numbers, numbers_of_a_generator, asks_for_item, asks_for_list, asks_for_branch, asks_for_nonzero,
+    asks_for_numpy,
 )}  # fmt: skip
 
 
@@ -261,6 +272,25 @@ def generator(solution, number):
 def record_in_inference_mode(solution, tape, step, inputs):
     with torch.inference_mode():
         return tape.record(step, inputs)
+
+
+class _Names(TorchDispatchMode):
+    """Notes the operators that run, by their short names."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = set()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.found.add(func.overloadpacket.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+def views_in_a_replay(solution, tape):
+    """Which operators of the step `reshaping` a replay runs, though they only describe memory anew."""
+    with _Names() as names:
+        tape.replay()
+    return sorted(names.found & {"view", "t_", "unsqueeze_"})
 
 
 def state_of_the_tape(solution, tape):

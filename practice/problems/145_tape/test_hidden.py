@@ -176,18 +176,27 @@ def test_Tape_makes_tensors_anew(check, rng):
 
 
 def test_Tape_computes_nothing_while_it_records(check, rng):
-    """After a recording, memory of others is as before, also when the step fails, and results are garbage."""
+    """A recording leaves all else as before, memory of another tape too, also when it fails; results are garbage."""
     start, x, rows = whole(rng, 3, 2), whole(rng, 2, 2), torch.tensor(rng.sample(range(3), 2))
     recorded = Recorded(check, rng, "writing", x, rows, state=start)
     script = recorded.script
     script.ask_scene("read", recorded.state, want=start)
     script.ask_scene("is_garbage", recorded.output, want=True)
     cache = oracle.Cache(start, recorded.number)
-    recorded.replay(x, rows, want=cache.step(x, rows))
+    output = cache.step(x, rows)
+    recorded.replay(x, rows, want=output)
+    second = script.make("Tape", recorded.pool)  # its input lies in the pool, and yet is no memory of its own
+    script.keep(second, "record", script.scene("step", "writing_in_place", number=3), [recorded.output], as_="more")
+    script.ask_scene("read", recorded.output, want=output)
+    script.ask(second, "replay", want=None)
+    script.ask_scene("read", recorded.output, want=3 * output)
+    number = rng.randint(0, 10**6)
+    script.ask_scene("seed", number, want=None)
     failing = script.scene("step", "failing", number=1, state=recorded.state)
     tape = script.make("Tape", recorded.pool)
     script.ask_scene("error_of", tape, failing, recorded.inputs, want="ArithmeticError: this step cannot run")
     script.ask_scene("read", recorded.state, want=cache.value)
+    script.ask_scene("draw", 2, want=torch.rand(2, generator=torch.Generator().manual_seed(number)))
     other = Recorded(check, rng, "chain", x, x, pool=recorded.pool, script=script)
     script.ask_scene("is_garbage", other.output, want=True)
 
@@ -205,7 +214,7 @@ def test_Tape_replays_writes(check, rng):
 
 
 def test_Tape_knows_memory_not_tensors(check, rng):
-    """A call is about memory and a shape: what becomes of the tensor object, in the step or later, changes nothing."""
+    """A call is about memory and a shape: what becomes of a tensor object changes nothing, and views are no calls."""
     recorded = Recorded(check, rng, "reshaping", whole(rng, 2, 3))
     x = whole(rng, 2, 3)
     recorded.replay(x, want=oracle.reshaping(x, recorded.number))
@@ -214,6 +223,7 @@ def test_Tape_knows_memory_not_tensors(check, rng):
     y = whole(rng, 2, 3)
     recorded.script.ask_scene("put", memory, y, want=None)
     recorded.replay(whole(rng, 2, 3), want=oracle.reshaping(y, recorded.number))
+    recorded.script.ask_scene("views_in_a_replay", recorded.tape, want=[])
 
 
 def test_Tape_refuses_host_reads(check, rng):

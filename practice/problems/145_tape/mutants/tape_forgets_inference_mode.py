@@ -5,5 +5,6 @@ _right = Tape
 
 class Tape(_right):
     def replay(self):
-        for call in self.calls:
-            run_again(call)
+        with torch.no_grad():
+            for call in self.calls:
+                run_again(call)

@@ -1,5 +1,5 @@
 # verdict: wrong answer
-# diagnosis: tensors that share memory were moved apart: views of one result have to stay in one storage
+# diagnosis: tensors that share memory were moved apart: views of one result, or of an argument (`taken` are all of them), stay in one storage
 _right = Tape
 
 
