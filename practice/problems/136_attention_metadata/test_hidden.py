@@ -34,13 +34,15 @@ def tokens_of(items):
 
 
 def test_write_rows_values_then_padding(check, rng):
-    """The values come first, and behind them stands the padding, up to the size."""
+    """The values come first, and behind them stands the padding, up to the size; the list of values is only read."""
     for padding in (-1, 0, rng.randint(5, 50)):
         script = check.script()
         count, size = rng.randint(1, 4), rng.randint(5, 8)
         array, values = script.scene("array", some(rng, 10)), some(rng, count)
-        script.make("write_rows", array, values, size, padding, as_="written")
+        given = script.scene("given", values, as_="values")
+        script.make("write_rows", array, given, size, padding, as_="written")
         script.ask_scene("numbers", array, size, want=oracle.rows(values, size, padding))
+        script.ask_scene("read", given, want=values)
 
 
 def test_write_rows_shorter_after_longer(check, rng):
@@ -93,20 +95,24 @@ def test_write_tables_a_row_for_each_request(check, rng):
     for count in (1, 2, 5):
         script = check.script()
         width = rng.randint(3, 5)
-        table = script.scene("array", [some(rng, width) for _ in range(6)], as_="table")
+        table = script.scene("array", [some(rng, width) for _ in range(count)], as_="table")
         lists = lists_of_blocks(rng, count, width)
         script.make("write_tables", table, lists, count, as_="written")
         script.ask_scene("numbers", table, count, want=oracle.tables(lists, count, width))
 
 
 def test_write_tables_rows_of_padding(check, rng):
-    """The rows behind the last request hold nothing but the null block, up to the size."""
+    """Rows behind the last request hold only the null block, all rows if there is none; the lists are only read."""
     script = check.script()
     width, count, size = rng.randint(2, 5), rng.randint(1, 3), rng.randint(4, 6)
     table = script.scene("array", [some(rng, width) for _ in range(6)], as_="table")
     lists = lists_of_blocks(rng, count, width)
-    script.make("write_tables", table, lists, size, as_="written")
+    given = script.scene("given", lists, as_="block_tables")
+    script.make("write_tables", table, given, size, as_="written")
     script.ask_scene("numbers", table, size, want=oracle.tables(lists, size, width))
+    script.ask_scene("read", given, want=lists)
+    script.make("write_tables", table, [], size, as_="written")
+    script.ask_scene("numbers", table, size, want=oracle.tables([], size, width))
 
 
 def test_write_tables_shorter_after_longer(check, rng):
@@ -165,13 +171,16 @@ class Buffers:
 
 
 def test_write_metadata_padded(check, rng):
-    """A batch of prompts and decodes, padded in both directions: more tokens than it has, and more requests."""
+    """Prompts and decodes are padded in both directions, to more tokens and more requests; the batch is only read."""
     for _ in range(2):
         buffers = Buffers(check, 24, 6, 4)
         items = mixed(rng, rng.randint(2, 4), 4)
         tokens, requests = rng.randint(tokens_of(items) + 1, 24), rng.randint(len(items) + 1, 6)
-        buffers.write(items, tokens, requests)
+        batch = buffers.write(items, tokens, requests)
         buffers.hold(items, tokens, requests)
+        exact = oracle.metadata(items, tokens_of(items), len(items), 4)
+        want = [exact["seq_lens"], exact["query_start_loc"], [table for _, _, table, _ in items]]
+        buffers.script.ask_scene("lists_of", batch, want=want)
 
 
 def test_write_metadata_unpadded(check, rng):
