@@ -57,6 +57,7 @@ class Refusal:
     error: str | None = None  # the name of a built-in type; None: any error
     any_case: bool = False
     instead: tuple[str, ...] = ()  # words of another error: whoever names one of them has taken this one for that
+    never: tuple[str, ...] = ()  # of what is right: an error that names everything names nothing
 
     @property
     def text(self) -> str:
@@ -68,11 +69,15 @@ class Refusal:
             return f"{_a(self.error)} was asked for, not {_a(fault.kind)}"
         found = self._found(self.words, fault)
         missing = [word for word in self.words if word not in found]
-        return f"the error does not name {' or '.join(missing)}" if missing else None
+        if missing:
+            return f"the error does not name {' or '.join(missing)}"
+        needless = self._found(self.never, fault)
+        return f"the error names {' and '.join(needless)} too, which is right" if needless else None
 
     def alike(self, one: Fault, other: Fault) -> bool:
         """Whether both are right, or both wrong, and both say the same of what should not be there."""
-        same = self._found(self.instead, one) == self._found(self.instead, other)
+        others = (*self.instead, *self.never)
+        same = self._found(others, one) == self._found(others, other)
         return same and (self.wrong(one) is None) == (self.wrong(other) is None)
 
     def _found(self, words: tuple[str, ...], fault: Fault) -> list[str]:
@@ -301,16 +306,18 @@ class Script:
         error: str | None = None,
         any_case: bool = False,
         instead: Sequence[str] = (),
+        never: Sequence[str] = (),
         **kwargs: object,
     ) -> None:
-        """The method (the learner's function, without a target) must raise an error whose text holds all `words`.
+        """The method (the learner's function, without a target) must raise an error whose text holds all `words`, and
+        none of `never`.
 
         `error` is the name of a built-in type that it must have; a class that the learner derived from it will do.
         With `any_case` small and capital letters are alike. `instead` are words of another error: a known mistake
         that names one of them explains only an error that names it too.
         """
         op = "method" if target else "call"
-        refusal = Refusal(tuple(words), error, any_case, tuple(instead))
+        refusal = Refusal(tuple(words), error, any_case, tuple(instead), tuple(never))
         asked = Call(name, args, kwargs, refusal, op=op, target=target)
         wanted = refusal.text
         try:

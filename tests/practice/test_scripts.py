@@ -11,6 +11,8 @@ import toy
 
 from grader import check as gate
 from grader import session, wire
+from grader.checks import Refusal
+from grader.faults import Raised
 from grader.runner import Workers, judge
 
 
@@ -265,3 +267,10 @@ def test_the_numbers_cross_however_they_lie_in_memory(monkeypatch):
     ):
         came = wire.decode(msgpack.packb(wire.encode(x)))
         assert torch.equal(came, x.detach()) and came.dtype == x.dtype
+
+
+def test_an_error_that_names_everything_names_nothing():
+    refusal = Refusal(("input 2",), never=("input 0", "input 1"))
+    assert refusal.wrong(Raised("", trace="ValueError: input 2 is [4]", kind="ValueError")) is None
+    all_of_them = Raised("", trace="ValueError: input 0 is [3]; input 2 is [4]", kind="ValueError")
+    assert "names input 0 too, which is right" in refusal.wrong(all_of_them)
