@@ -24,6 +24,10 @@ class NotATuple(Exception):
     """What a piece returns."""
 
 
+class NamesInAList(Exception):
+    """What a piece holds in a field that is a tuple of names."""
+
+
 class AnotherLength(Exception):
     """A piece returns more values than it names, or fewer."""
 
@@ -64,6 +68,9 @@ def split(solution, step):
         for name in ("module", "run", "inputs", "outputs", "splits", "last_uses"):
             if not hasattr(piece, name):
                 raise TypeError(f"piece {i} is of type {type(piece).__name__} and has no `{name}`")
+        for name in ("inputs", "outputs", "last_uses"):
+            if not isinstance(names := getattr(piece, name), tuple):
+                raise NamesInAList(f"`{name}` of piece {i} is {names!r:.80}: a tuple of names was expected")
     return pieces
 
 
@@ -120,3 +127,11 @@ def meta_of(solution, step):
         sides = [[n for n in nodes if (n.op == "placeholder") is given] for given in (True, False)]
         found.append([sorted(str(node.meta.get("val")) for node in side) for side in sides])
     return found
+
+
+def meta_of_the_step(solution, step):
+    """`meta` of the step's own nodes, after it was split and something was added to that of the pieces."""
+    for piece in split(solution, step):
+        for node in piece.module.graph.nodes:
+            node.meta["added"] = "to a piece"
+    return {node.name: dict(node.meta) for node in step.graph.nodes if node.op != "output"}

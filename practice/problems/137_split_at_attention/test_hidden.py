@@ -116,7 +116,7 @@ def test_crossing_values_skip_pieces(check, rng):
 
 
 def test_crossing_values_results(check, rng):
-    """What the step returns comes out of the piece that makes it, if any does, whether or not others read it."""
+    """What the step returns comes out of the piece that makes it, if any does; without calls there is no piece."""
     cases = []
     for _ in range(12):
         calls = draw_calls(rng, [*draw_operators(rng, 2, 4), "attention", *draw_operators(rng, 1, 4)])
@@ -124,6 +124,7 @@ def test_crossing_values_results(check, rng):
         results = rng.sample([*names[:-1], "x"], 2) + [names[-1]]
         cases.append(with_numbers(calls, results))
     calls = [("a", "add", ["x"]), ("b", "attention", ["x"]), ("c", "mul", ["b"])]
+    cases.append(with_numbers([], ["x"]))
     check.each("crossing_values", [with_numbers(calls, ["a", "c", "x"]), *cases], oracle.crossing_values)
 
 
@@ -165,7 +166,8 @@ def test_last_uses_leaves_results(check, rng):
     """What the step returns is never free, however early it was made."""
     calls = [("a", "add", ["x"]), ("b", "attention", ["a"]), ("c", "mul", ["b"]), ("d", "attention", ["c"])]
     fixed = crossing_of(calls, ["a", "d"])
-    check.each("last_uses", [fixed, *(draw_crossing(rng, rng.randint(1, 3)) for _ in range(12))], oracle.last_uses)
+    cases = [draw_crossing(rng, rng.randint(1, 3)) for _ in range(12)]
+    check.each("last_uses", [fixed, ([], ["x"]), *cases], oracle.last_uses)
 
 
 # --- split_at -------------------------------------------------------------------------------------
@@ -216,7 +218,7 @@ SHAPES = (
 
 def test_split_at_pieces(check, rng):
     """The pieces hold the calls of the step in its order, and know what goes in, what comes out and what is free."""
-    for operators in (*SHAPES, *([rng.choice(SHAPES[2] + ["add"]) for _ in range(9)] for _ in range(3))):
+    for operators in (*SHAPES, *([rng.choice(SHAPES[2] + ["add"]) for _ in range(9)] for _ in range(3)), []):
         lines, last = draw_lines(rng, operators)
         weights = tensors(rng, "w")
         script = check.script()
@@ -295,7 +297,7 @@ def test_split_at_equal_code(check, rng):
 
 
 def test_split_at_keeps_meta(check, rng):
-    """Every node of a piece, its placeholders too, has the `meta` of the node that it stands for."""
+    """Every node of a piece, its placeholders too, has a copy of the `meta` of the node that it stands for."""
     for operators in (SHAPES[0], SHAPES[2], [rng.choice(SHAPES[2] + ["add"]) for _ in range(6)]):
         lines, last = draw_lines(rng, operators)
         calls = oracle.calls_of(lines, {"x", "y", "w", *(line.split(" = ")[0] for line in lines)})
@@ -305,4 +307,7 @@ def test_split_at_keeps_meta(check, rng):
             made = [call[0] for call, number in zip(calls, numbers, strict=True) if number == i]
             want.append([sorted(f"the shape of {name}" for name in side) for side in (inputs, made)])
         script = check.script()
-        script.ask_scene("meta_of", make(script, lines, [last], tensors(rng, "w")), want=want)
+        step = make(script, lines, [last], tensors(rng, "w"))
+        script.ask_scene("meta_of", step, want=want)
+        names = ["x", "y", "w", *(line.split(" = ")[0] for line in lines)]
+        script.ask_scene("meta_of_the_step", step, want={n: {"val": f"the shape of {n}"} for n in names})
