@@ -1,5 +1,7 @@
 """Steps to count: a few operators in a row, or a tiny model with its cache. What the learner's code is given."""
 
+from collections import Counter
+
 import torch
 import torch._inductor.config  # the profiler imports it when it first starts: here once for all tests
 import torch.nn.functional as F
@@ -29,7 +31,7 @@ CALLS = {  # each is one call of the operator `aten::name`, whatever that calls 
 
 
 class Step:
-    """Calls the operators `names` on x [4, 4], then `also`; with gradients, one more."""
+    """Calls the operators `names` on x [4, 4], then `also`; with gradients, one more; and one inside a mark."""
 
     def __init__(self, names):
         self.names, self.runs = names, 0
@@ -37,7 +39,7 @@ class Step:
     def __call__(self, x, also=()):
         self.runs += 1
         with torch.profiler.record_function("a step"):
-            pass  # a mark in the profile: an event, and no operator
+            x.neg()  # a mark in the profile is an event and no operator; what runs inside it is not top-level
         for name in [*self.names, *also, *(["mul"] if torch.is_grad_enabled() else [])]:
             CALLS[name](x)
 
@@ -52,10 +54,12 @@ class FailingStep:
 
 
 def step(solution, names):
+    _tidy()
     return Step(names)
 
 
 def failing_step(solution, names, message):
+    _tidy()
     return FailingStep(names, message)
 
 
@@ -79,7 +83,22 @@ def tokens_in(solution, cache):
     return cache.length
 
 
+def _tidy():
+    """Known mistakes are asked one after another in one process: what the one before left behind is not this one's."""
+    torch.set_grad_enabled(True)
+    if torch.autograd._profiler_enabled():
+        torch.autograd._disable_profiler()
+
+
+def left_behind(solution):
+    """What a count left on that was off before it, or off that was on."""
+    found = [] if torch.is_grad_enabled() else ["gradients are off"]
+    return found + ["the profiler runs"] * torch.autograd._profiler_enabled()
+
+
 def histogram(solution, count):
     if type(count).__name__ != OperatorCount.__name__:
         raise TypeError(f"count_operators must return an OperatorCount, not {type(count).__name__}")
+    if not isinstance(count.histogram, Counter):
+        return f"{type(count.histogram).__name__}, not a Counter"
     return dict(count.histogram)

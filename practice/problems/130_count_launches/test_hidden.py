@@ -12,7 +12,7 @@ NEAR_VIEWS = "tril tanh topk transpose_copy select_scatter slice_scatter detach_
 OF_A_STEP = (
     "add mul pow mean linear matmul softmax silu layer_norm cat repeat_interleave view transpose reshape to".split()
 )
-NO_OPERATORS = ("cudaLaunchKernel", "ProfilerStep#2", "mini_llm::silu_mul", "layer 3", "my_aten::add")
+NO_OPERATORS = ("cudaLaunchKernel", "ProfilerStep#2", "mini_llm::silu_mul", "layer 3", "my_aten::add", "aten_fused::add")
 
 
 def histogram(rng, names):
@@ -38,8 +38,9 @@ def test_launching_calls_without_views(check, rng):
 
 
 def test_launching_calls_whole_names(check, rng):
-    """The whole name decides: aten::tril is no aten::t."""
+    """The whole name decides: aten::tril is no aten::t, and mine::view is no aten::view."""
     cases = [({f"aten::{name}": rng.randint(2, 9)},) for name in NEAR_VIEWS]
+    cases += [({"mini_llm::silu_mul": rng.randint(2, 9)},), ({f"mine::{rng.choice(VIEWS)}": 2},), ({"view": 3},)]
     cases += [(histogram(rng, rng.sample(NEAR_VIEWS, 4) + rng.sample(VIEWS, 3)),) for _ in range(5)]
     check.each("launching_calls", cases, oracle.launching_calls)
 
@@ -65,6 +66,7 @@ def test_top_level_operators_alone(check, rng):
     cases = [
         ([("aten::linear", 1, 0.0, 9.0), ("aten::t", 1, 1.0, 2.0), ("aten::addmm", 1, 3.0, 4.0)],),
         ([("aten::to", 1, 0.0, 9.0), ("aten::_to_copy", 1, 1.0, 8.0), ("aten::copy_", 1, 2.0, 3.0)],),
+        ([("aten::cat", 1, -9.0, -7.0), ("aten::linear", 1, -5.0, 3.0), ("aten::t", 1, -1.0, 1.0)],),
     ]
     for _ in range(12):
         events = []
@@ -109,6 +111,7 @@ def test_top_level_operators_and_other_events(check, rng):
     """Only names that start with aten:: are counted, and none of them inside an event of another kind."""
     cases = [
         ([("ProfilerStep#2", 1, 0.0, 3.0), ("aten::add", 1, 5.0, 6.0)],),
+        ([("aten_fused::add", 1, 0.0, 3.0), ("aten::add", 1, 5.0, 6.0)],),
         ([("mini_llm::silu_mul", 1, 0.0, 5.0), ("aten::mul", 1, 1.0, 2.0), ("aten::add", 1, 5.0, 6.0)],),
     ]
     for _ in range(12):
@@ -152,12 +155,13 @@ def numbers(rng):
 
 
 def test_count_operators_of_a_step(check, rng):
-    """The top-level operators of a step, each as often as the step called it."""
+    """The top-level operators of a step, each as often as the step called it; what a mark holds is not top-level."""
     for _ in range(2):
         script = check.script()
         names = [*drawn(rng), "linear", "softmax"]
         count = script.make("count_operators", script.scene("step", names), numbers(rng), as_="count")
         script.ask_scene("histogram", count, want=counted(names))
+        script.ask_scene("left_behind", want=[])
 
 
 def test_count_operators_passes_arguments_on(check, rng):
@@ -190,10 +194,11 @@ def test_count_operators_of_a_model(check, rng):
 
 
 def test_count_operators_when_a_step_fails(check, rng):
-    """An error in the step reaches the caller, and the next count is right again."""
+    """An error in the step reaches the caller, the profiler is stopped, and the next count is right again."""
     script = check.script()
     names, x = drawn(rng), numbers(rng)
     failing = script.scene("failing_step", names, f"no block for token {rng.randint(10, 99)}")
     script.refuses(None, "count_operators", failing, x, words=["no block"], error="ValueError")
+    script.ask_scene("left_behind", want=[])
     count = script.make("count_operators", script.scene("step", names), x, as_="count")
     script.ask_scene("histogram", count, want=counted(names))
