@@ -12,7 +12,14 @@ NEAR_VIEWS = "tril tanh topk transpose_copy select_scatter slice_scatter detach_
 OF_A_STEP = (
     "add mul pow mean linear matmul softmax silu layer_norm cat repeat_interleave view transpose reshape to".split()
 )
-NO_OPERATORS = ("cudaLaunchKernel", "ProfilerStep#2", "mini_llm::silu_mul", "layer 3", "my_aten::add", "aten_fused::add")
+NO_OPERATORS = (
+    "cudaLaunchKernel",
+    "ProfilerStep#2",
+    "mini_llm::silu_mul",
+    "layer 3",
+    "my_aten::add",
+    "aten_fused::add",
+)
 
 
 def histogram(rng, names):
