@@ -86,7 +86,7 @@ def print_judgement(console: Console, judgement: Judgement, how: str, compact: b
     console.print(Text.assemble((judgement.verdict, f"bold {colour}"), f"  {counts}"))
     if compact:
         return
-    for line in _next_steps(judgement, how):  # a command stands on a line of its own, to be copied
+    for line in _next_steps(judgement, how):  # what is to be copied stands on a line of its own
         console.print(Text(line, "dim"), soft_wrap=line.startswith("  "))
 
 
@@ -160,8 +160,12 @@ def _next_steps(judgement: Judgement, how: str) -> list[str]:
     if judgement.accepted:
         return ["The hidden tests decide:", f"  {how.replace(' --examples', '')}"] if judgement.examples else []
     if all(t.stub for t in judgement.tests):
-        where = f"{one_line(judgement.shown)} or in the notebook of chapter {problem.chapter}"
-        return [f"Write the functions in {where}, then judge again. The statement:", f"  {command} show {problem.id}"]
+        return [
+            "Write the functions in",
+            f"  {one_line(judgement.shown)}",
+            f"or in the notebook of chapter {problem.chapter}, then judge again. The statement:",
+            f"  {command} show {problem.id}",
+        ]
     lines = ["A hint, and the same inputs again:", f"  {command} hint {problem.id}", f"  {how} --seed {judgement.seed}"]
     first = judgement.first_failure
     if first.name in judgement.inputs and is_cut(first.call):
