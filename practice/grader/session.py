@@ -279,6 +279,7 @@ class Session:
             ended = self._order(order, seconds=grace + 10)
             if not ended["emptied"]:
                 self._stop()  # what it left is not for the next test to find: that one gets a new parent
+                self.timeouts += 1  # to clear away after it takes as long as a call that does not end
             return ended
         except Crashed:  # the learner's code stopped or ended the parent
             self._stop()

@@ -113,7 +113,7 @@ class Solution:
         if session.broken:
             raise NotRun("not run: the file could not be imported")
         if session.timeouts >= GIVE_UP_AFTER:
-            raise NotRun(f"not run: {GIVE_UP_AFTER} tests have run out of time already")
+            raise NotRun(f"not run: {GIVE_UP_AFTER} tests have run out of time, or left too many files, already")
         self._child, self._channel, out = session.fork()
         self._waited = 0.0
         self._output = Output(out)

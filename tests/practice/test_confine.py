@@ -273,7 +273,7 @@ def test_a_child_is_told_of_its_own_folder_only(submit):
 
 
 def test_a_folder_that_cannot_be_emptied_in_time_costs_the_next_test_nothing(submit, monkeypatch):
-    """The worker is started again, with an empty folder."""
+    """The worker is started again, with an empty folder; three times, since to clear away takes as long as a hang."""
     from grader import problems, runner
     from grader.session import Session
 
@@ -283,4 +283,4 @@ def test_a_folder_that_cannot_be_emptied_in_time_costs_the_next_test_nothing(sub
     monkeypatch.setattr(Session, "_order", lambda *args, **more: order(*args, **more) | {"emptied": False})
     source = submit().read_bytes()
     report = runner.judge(problems.get(133), source, "mine.py", part="pad_to")
-    assert report.accepted and len(started) >= len(report.tests)
+    assert [t.outcome for t in report.tests] == ["passed"] * 3 + ["not run"] and len(started) == 3

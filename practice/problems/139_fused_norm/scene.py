@@ -1,5 +1,8 @@
 """The kernels around the learner's functions: one program a row. They store fp32, to show every digit."""
 
+import dis
+import types
+
 import torch
 import triton
 import triton.language as tl
@@ -24,6 +27,19 @@ def norm_rows(x_ptr, gain_ptr, out_ptr, eps, HIDDEN: tl.constexpr, BLOCK: tl.con
     tl.store(out_ptr + offset, _normed(x, gain, eps, HIDDEN).to(tl.float32), mask=k < HIDDEN)
 
 
+def plain_functions(function, seen=()):
+    """The Python functions that it calls by name. The interpreter runs them; Triton's compiler refuses them."""
+    found = []
+    for step in dis.get_instructions(function.fn):
+        if step.opname == "LOAD_GLOBAL" and step.argval not in seen:
+            called = function.fn.__globals__.get(step.argval)
+            if isinstance(called, KernelInterface):
+                found += plain_functions(called, (*seen, step.argval))
+            elif isinstance(called, types.FunctionType):
+                found.append(step.argval)
+    return found
+
+
 def launch(solution, name, kernel, x, *rest, **more):
     """What `kernel` stores for the rows of x, with the learner's function `name` in it."""
     function = getattr(solution, name, None)
@@ -34,6 +50,8 @@ def launch(solution, name, kernel, x, *rest, **more):
     for text in function.fn.__code__.co_consts:  # the stub: Triton cannot compile its `raise`
         if isinstance(text, str) and text.startswith("grown in chapter"):
             raise NotImplementedError(text)
+    if plain := plain_functions(function):
+        raise TypeError(f"{plain[0]} needs @triton.jit above it, too: a GPU calls no plain function inside a kernel")
     globals()[f"_{name}"] = function
     rows, hidden = x.shape
     out = torch.full((rows, hidden), 99.0, device=x.device)
