@@ -281,5 +281,5 @@ def settle(config: dict, scratch: str) -> None:
             [*config["readable"], "/proc/self"], [scratch, *config["devices"]], ["/proc/self/task"] if gpu else []
         )
     limit(config["rlimits"])
-    if config["seccomp"]:
-        seccomp(gpu, whole=config["seccomp"] == "whole")
+    if config["seccomp"] == "whole":  # 'shared' the worker has on already, and all its children with it
+        seccomp(gpu, whole=True)
