@@ -36,7 +36,7 @@ class Found:
     def add(self, round_: int, faults: list[dict], seconds: float) -> None:
         self.rounds += 1
         self.seconds += seconds
-        self.faults += [{"round": round_} | fault for fault in faults]
+        self.faults += [fault | {"round": round_} for fault in faults]
 
 
 def run(
@@ -116,17 +116,20 @@ def _alone(problem: Problem, asked, how: str) -> list[dict]:
         said = (done.stderr or done.stdout).strip()
         return [{"seed": None, "why": said or f"its process ended with exit status {done.returncode}"}]
     (row,) = json.loads(done.stdout.splitlines()[-1])["problems"]
-    return [{"seed": fault["seed"], "why": fault["why"]} for fault in row["faults"]]
+    return row["faults"]
 
 
 def _check(problem: Problem, asked, how: str) -> list[dict]:
     with Workers(problem, asked) as workers:
         workers.diagnosis.seconds = float("inf")  # a busy machine is no fault of a mutant
-        return [{"seed": seed, "why": why} for seed, why in _check_with(problem, workers, how)]
+        return _check_with(problem, workers, how)
 
 
-def _check_with(problem: Problem, workers: Workers, how: str) -> list[tuple[int, str]]:
-    faults: list[tuple[int, str]] = []
+def _check_with(problem: Problem, workers: Workers, how: str) -> list[dict]:
+    faults: list[dict] = []
+
+    def fault(result: Judgement, why: str) -> None:
+        faults.append({"seed": result.seed, "why": why})
 
     def see(what: str, source: str, diagnoses: int = 1, **options) -> Judgement:
         return judge(problem, source.encode(), f"{what}.py", workers=workers, diagnoses=diagnoses, **options)
@@ -135,27 +138,27 @@ def _check_with(problem: Problem, workers: Workers, how: str) -> list[tuple[int,
     for examples in (False, True):
         result = see("reference", reference, examples=examples)
         if not result.accepted:
-            faults.append((result.seed, f"the reference gets '{result.verdict}': {result.first_failure.message}"))
+            fault(result, f"the reference gets '{result.verdict}': {result.first_failure.message}")
     stub = stubs.stub_module(reference, {name: problem.chapter for name in problem.names})
     idle = {f"idle answer {value}": _idle(problem, value) for value in IDLE}
     for what, source in {"stub": stub, **idle}.items():
         result = see(what, source, diagnoses=0)
         if result.accepted or result.passed:
             names = ", ".join(t.name for t in result.tests if t.outcome == "passed")
-            faults.append((result.seed, f"the {what} passes {names}; it must score 0"))
+            fault(result, f"the {what} passes {names}; it must score 0")
     for mutant in () if how == QUICK else mutants(problem.folder).values():
         wrong = [name for name in mutant.defines if name in problem.parts]
         part = wrong[0] if how == BRIEF and len(wrong) == 1 else None
         result = see(mutant.name, compose(problem, mutant), stop=True, part=part)
         first = result.first_failure
         if result.verdict not in mutant.verdict.split("|"):
-            faults.append((result.seed, f"mutant {mutant.name} gets '{result.verdict}', not '{mutant.verdict}'"))
+            fault(result, f"mutant {mutant.name} gets '{result.verdict}', not '{mutant.verdict}'")
             continue
         names = {mutant.diagnosis}
         if result.device == "cuda" and mutant.also_on_gpu:
             names.add(mutants(problem.folder)[mutant.also_on_gpu].diagnosis)
         if first.diagnosis not in names:
-            faults.append((result.seed, f"mutant {mutant.name} is diagnosed as {first.diagnosis!r} in {first.name}"))
+            fault(result, f"mutant {mutant.name} is diagnosed as {first.diagnosis!r} in {first.name}")
     return faults
 
 
