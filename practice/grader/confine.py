@@ -168,9 +168,9 @@ OUTSIDE = (
     "name_to_handle_at",
     "personality",
 )
+F_SETOWN_EX = 15  # fcntl(2)
 # Calls that libseccomp may be too old to know. From 424 on a number is the same on every machine (Linux,
 # scripts/syscall.tbl).
-F_SETOWN_EX = 15  # fcntl(2)
 NEW = {"fchmodat2": 452, "setxattrat": 463, "removexattrat": 466, "file_setattr": 469}
 
 

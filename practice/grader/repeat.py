@@ -61,26 +61,28 @@ def save(path: Path, what: Asked, judgement) -> str:
 
 
 def _program(what: Asked, judgement, test, call) -> str:
-    rule = " ".join(test.rule.split())
     values = [*call.args, *call.kwargs.values()]
+    if what.own:
+        module = judgement.problem.module.removesuffix(".py").replace("/", ".")
+        imports = "sys"
+        function = [
+            f"sys.path.insert(0, {str(workspace.path().absolute())!r})",
+            f"from mini_llm.{module} import {call.name}",
+        ]
+    else:
+        name, path = "mini_llm._submission" if what.package else "solution", str(what.path.absolute())
+        imports = "runpy"
+        function = [f"{call.name} = runpy.run_path({path!r}, run_name={name!r})[{call.name!r}]"]
     lines = [
         f"{HEAD}: problem {judgement.problem.id}, {test.name}, seed {judgement.seed}.",
-        f"# {rule}",
+        f"# {test.rule}",
         f"# expected: {short(call.want)}".replace("\n", " "),
-        "import sys",
+        f"import {imports}",
         *(["from math import inf, nan  # noqa: F401"] if _has_odd(values) else []),
         "",
         *(["import torch"] if any(_has_tensor(v) for v in values) else []),
+        *function,
     ]
-    if what.own:
-        module = judgement.problem.module.removesuffix(".py").replace("/", ".")
-        lines += [f"sys.path.insert(0, {str(workspace.path().absolute())!r})"]
-        lines += [f"from mini_llm.{module} import {call.name}"]
-    else:
-        name = "mini_llm._submission" if what.package else "solution"
-        path = str(what.path.absolute())
-        lines[3] = "import runpy"
-        lines += [f"{call.name} = runpy.run_path({path!r}, run_name={name!r})[{call.name!r}]"]
     lines += ["", "args = ("]
     lines += [f"    {_literal(value)}," for value in call.args]
     lines += [")", f"kwargs = {_literal(call.kwargs)}", f"print({call.name}(*args, **kwargs))", ""]

@@ -36,8 +36,7 @@ def test_the_program_gets_what_the_report_shows(submit, tmp_path):
 
 def test_the_learners_own_file_is_called_as_it_stands_then(workspace, tmp_path):
     assert run("start", 134).returncode == 0
-    mine = workspace / get(134).home.replace("mini_llm.", "mini_llm/").replace(".", "/")
-    mine = mine if mine.suffix == ".py" else mine.with_suffix(".py")
+    mine = workspace / "mini_llm" / get(134).module
     mine.write_text(mine.read_text() + "\ndef default_capture_sizes(*args, **kwargs):\n    return ['before']\n")
     judge(134, "--save-input", tmp_path / "input.py")
     assert ran(tmp_path / "input.py", "/") == "['before']"
