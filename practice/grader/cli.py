@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -25,6 +26,7 @@ from grader.usage import (
     find_problem,
     one_line,
     spelled,
+    stopped_by,
     typed,
 )
 
@@ -69,7 +71,8 @@ def main(argv: list[str], prog: str = "judge.py") -> int:
     """Runs a command. Never raises: every ending is an exit status and a sentence."""
     wants_json = "--json" in argv
     try:
-        return _dispatch(argv, prog)
+        with stopped_by():
+            return _dispatch(argv, prog)
     except (UsageError, ProblemError) as e:
         return _fail(str(e), USAGE, wants_json, prog)
     except SandboxError as e:
@@ -77,7 +80,8 @@ def main(argv: list[str], prog: str = "judge.py") -> int:
     except SystemExit as e:  # argparse, after --help
         return e.code if isinstance(e.code, int) else ACCEPTED
     except KeyboardInterrupt:
-        print("\nstopped", file=sys.stderr)
+        with contextlib.suppress(OSError):  # the terminal may be gone
+            print("\nstopped", file=sys.stderr)
         return STOPPED
     except BrokenPipeError:  # `judge.py list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

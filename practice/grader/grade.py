@@ -4,11 +4,8 @@ judgement is on the disk when it ends, so a run that was stopped goes on where i
 
 from __future__ import annotations
 
-import contextlib
 import json
-import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
@@ -58,22 +55,9 @@ def command(argv: list[str], prog: str) -> int:
         raise UsageError("--seed takes a number from 0")
     console = Console(stderr=args.json, highlight=False, emoji=False, markup=False)
     try:
-        with _signals():
-            return _Grading(args, console).run()
+        return _Grading(args, console).run()
     except (NoClass, NoResults, batch.NoCluster) as e:
         raise UsageError(str(e)) from None
-
-
-@contextlib.contextmanager
-def _signals() -> Iterator[None]:
-    """A `kill`, or the end of the terminal, stops like Ctrl-C: what is judged is kept, no process is left."""
-    kinds = (signal.SIGTERM, signal.SIGHUP)
-    before = {kind: signal.signal(kind, signal.default_int_handler) for kind in kinds}
-    try:
-        yield
-    finally:
-        for kind, handler in before.items():
-            signal.signal(kind, handler)
 
 
 class _Grading:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import os
 import shlex
+import signal
 import stat
 import sys
 import unicodedata
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from grader import problems, workspace
 from grader.problems import Problem
 
 ACCEPTED, NOT_ACCEPTED, USAGE, JUDGE_FAILED, STOPPED = 0, 1, 2, 3, 130
+STOPS = (signal.SIGTERM, signal.SIGHUP)
 MOST_BYTES = 1 << 20  # of a submission
 KINDS = {
     stat.S_ISDIR: "a folder",
@@ -23,6 +27,21 @@ KINDS = {
     stat.S_ISCHR: "a device",
     stat.S_ISBLK: "a device",
 }
+
+
+@contextlib.contextmanager
+def stopped_by(handler: Callable = signal.default_int_handler) -> Iterator[None]:
+    """A `kill`, or the end of the terminal, stops as Ctrl-C does: no process and no file is left behind. A signal that
+    is ignored, as `nohup` asks, stays so."""
+    before = {number: signal.getsignal(number) for number in STOPS}
+    before = {number: was for number, was in before.items() if was is not signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number, was in before.items():
+            signal.signal(number, was)
 
 
 class UsageError(Exception):
@@ -123,7 +142,6 @@ def from_here(place: Path) -> str:
 def one_line(text: str, most: int = 500) -> str:
     """Text of any origin, such as a file's name, on one line: control and format characters are escaped."""
 
-
     def escaped(c: str) -> str:
         if "\udc80" <= c <= "\udcff":  # a byte that is no UTF-8
             return f"\\x{ord(c) - 0xDC00:02x}"
@@ -191,5 +209,3 @@ def make_workspace(stderr: bool = False) -> None:
         ) from None
     for line in said:
         print(line, file=sys.stderr if stderr else sys.stdout)
-
-

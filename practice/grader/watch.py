@@ -31,6 +31,7 @@ from grader.usage import (
     JUDGE_FAILED,
     NOT_ACCEPTED,
     STOPPED,
+    STOPS,
     USAGE,
     Parser,
     UsageError,
@@ -38,6 +39,7 @@ from grader.usage import (
     one_line,
     read_file,
     spelled,
+    stopped_by,
     typed,
 )
 
@@ -45,7 +47,6 @@ LOOK = 1.0  # seconds between two looks at the file besides: not every file syst
 LOOK_ALONE = 0.2  # the same without a watcher
 ABSENT = 1.0  # seconds that a file may be away before it is called gone
 GRACE = 5.0  # seconds that a stopped judge has to clean up
-STOPS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Stop(BaseException):
@@ -70,8 +71,7 @@ def watch(argv: list[str], prog: str) -> int:
     with contextlib.ExitStack() as stack:
         watching = _Watch(what, prog)
         stack.callback(watching.close)
-        for number in STOPS:
-            stack.callback(signal.signal, number, signal.signal(number, _stop))
+        stack.enter_context(stopped_by(_stop))
         try:
             return watching.run()
         except Stop as e:

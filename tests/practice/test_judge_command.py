@@ -59,9 +59,7 @@ def test_pad_to_alone_scores(submit):
     report = judge(133, submit("def pad_to(bs, sizes):\n    return next((s for s in sizes if s >= bs), None)\n"))
     assert report["exit"] == 1 and report["verdict"] == "error"
     assert report["parts"]["pad_to"]["score"] == 1.0 and report["passed"] == 4
-    assert (
-        "defines no expected_waste" in next(t for t in report["tests"] if t["outcome"] != "passed")["message"]
-    )
+    assert "defines no expected_waste" in next(t for t in report["tests"] if t["outcome"] != "passed")["message"]
 
 
 def test_the_functions_are_graded_one_by_one(submit):
@@ -285,25 +283,58 @@ def test_the_environment_of_the_caller_changes_nothing(submit, tmp_path):
     assert judge(133, submit(), env=env, cwd=tmp_path)["verdict"] == "accepted"
 
 
-@pytest.mark.parametrize("moment", [0.15, 0.5, 2.0])
-def test_ctrl_c_leaves_nothing(submit, temporary, moment):
-    hangs = submit("import os\nprint(os.getpid())\ndef pad_to(bs, sizes):\n    while True: pass\n")
-    judging = subprocess.Popen(
-        [sys.executable, str(JUDGE), "133", str(hangs)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+HANGS = "import os\nprint(os.getpid())\ndef pad_to(bs, sizes):\n    while True: pass\n"
+
+
+def started(path, *before: str) -> subprocess.Popen:
+    command = [*before, sys.executable, str(JUDGE), "133", str(path), "--json"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for_a_worker(temporary) -> None:
+    until = time.monotonic() + 120
+    while not _workers(temporary) and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(0.5)
+
+
+def leaves_nothing(temporary) -> bool:
+    for _ in range(50):
+        if not _workers(temporary):
+            break
+        time.sleep(0.1)
+    return not _workers(temporary) and not list(temporary.iterdir())
+
+
+@pytest.mark.parametrize("moment", [0.15, 0.5])
+def test_ctrl_c_at_the_start_leaves_nothing(submit, temporary, moment):
+    judging = started(submit(HANGS))
     time.sleep(moment)
     judging.send_signal(signal.SIGINT)
     _, errors = judging.communicate(timeout=120)
     assert judging.returncode in (130, -signal.SIGINT, 1), errors
     # Python's own start-up answers with a traceback of its own, and with 1 while it looks for its modules
     assert "practice/grader" not in errors if "Traceback" in errors else judging.returncode != 1, errors
-    for _ in range(50):
-        if not _workers(temporary):
-            break
-        time.sleep(0.1)
-    assert not _workers(temporary)
-    if moment > 0.3:
-        assert not list(temporary.iterdir())
+    assert leaves_nothing(temporary)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_stopped_while_it_judges_it_leaves_nothing(submit, temporary, how):
+    """Ctrl-C, a `kill`, and a terminal that is closed."""
+    judging = started(submit(HANGS))
+    wait_for_a_worker(temporary)
+    judging.send_signal(how)
+    _, errors = judging.communicate(timeout=120)
+    assert judging.returncode == 130 and errors.strip() == "stopped"
+    assert leaves_nothing(temporary)
+
+
+def test_a_judgement_under_nohup_outlives_its_terminal(submit, temporary):
+    judging = started(submit(solution() + "\nimport time\ntime.sleep(0.2)\n"), "nohup")
+    wait_for_a_worker(temporary)
+    judging.send_signal(signal.SIGHUP)
+    said, errors = judging.communicate(timeout=120)
+    assert judging.returncode == 0 and json.loads(said.splitlines()[-1])["verdict"] == "accepted", errors
 
 
 def _workers(temporary) -> list[str]:
