@@ -47,7 +47,7 @@ class InProcess:
         self.module = module("solution", path)
         scene = problem.folder / "scene.py"
         self.scene = module("scene", scene) if scene.exists() else None
-        self.kept, self.warned, self.count = {}, [], 0
+        self.kept, self.warned, self.count, self.reply_bytes = {}, [], 0, 0
 
     def __getattr__(self, name: str):
         return functools.partial(self.called, getattr(self.module, name))

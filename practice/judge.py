@@ -16,6 +16,18 @@ VENV_PYTHON = ROOT / ".venv" / "bin" / "python"
 PACKAGES = ("pytest", "msgpack", "yaml", "rich")
 
 
+def with_standard_streams() -> None:
+    """Opens what the shell has closed (`<&-`, `>&-`): nobody reads there, and nothing is written to another file."""
+    for fd in range(3):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))
+
+
 def has_packages() -> bool:
     return sys.version_info >= (3, 11) and all(find_spec(name) for name in PACKAGES)
 
@@ -30,10 +42,9 @@ def in_clean_interpreter() -> int:
         code = main(sys.argv[1:], prog=str(Path(__file__)))
         gc.freeze()  # or Python looks for cycles among all that torch made before it exits: 0.3 s
         return code
-    already_there = Path(sys.prefix) == ROOT / ".venv"
     if has_packages() and not isolated:
         python = sys.executable
-    elif VENV_PYTHON.exists() and not (already_there and isolated):
+    elif VENV_PYTHON.exists() and not isolated:
         python = str(VENV_PYTHON)
     else:
         print(f"judge: the course's environment is not there yet; run `make learn` in {ROOT} first.", file=sys.stderr)
@@ -43,6 +54,7 @@ def in_clean_interpreter() -> int:
 
 
 if __name__ == "__main__":
+    with_standard_streams()
     try:
         sys.exit(in_clean_interpreter())
     except KeyboardInterrupt:  # while the judge itself is being imported

@@ -53,11 +53,13 @@ def run(
             console.print(f"{problem.slug}: skipped: {problem.lacks}")
     found = {problem.id: Found(problem) for problem in chosen if not problem.lacks}
     rounds = [(found[p], round_) for round_ in range(1, seeds + 1) for p in found]
-    lock = threading.Lock()
+    lock, alone = threading.Lock(), _Processes()
 
     def one(of: Found, round_: int) -> None:
         started = time.monotonic()
-        faults = _alone(of.problem, asked, how) if side_by_side else _check(of.problem, asked, how)
+        faults = _alone(of.problem, asked, how, alone) if side_by_side else _check(of.problem, asked, how)
+        if alone.stopped:
+            return
         with lock:
             of.add(round_, faults, time.monotonic() - started)
             if seeds > 1:
@@ -76,6 +78,7 @@ def run(
                 for pair in rounds:
                     one(*pair)
         except BaseException:
+            alone.stop()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return list(found.values())
@@ -106,16 +109,44 @@ def as_json(found: list[Found]) -> dict:
     return {"good": not any(f.faults for f in found), "problems": rows}
 
 
-def _alone(problem: Problem, asked, how: str) -> list[dict]:
+class _Processes:
+    """Those that have a round each; with one word all of them end."""
+
+    def __init__(self):
+        self.stopped, self._running, self._lock = False, set(), threading.Lock()
+
+    def run(self, command: list[str]) -> tuple[int, str, str]:
+        """(exit status, output, errors) of a command; when it is all over, nothing is started any more."""
+        with self._lock:
+            if self.stopped:
+                return 0, "", ""
+            pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+            process = subprocess.Popen(command, **pipes, text=True)
+            self._running.add(process)
+        out, errors = process.communicate()
+        with self._lock:
+            self._running.remove(process)
+        return process.returncode, out, errors
+
+    def stop(self) -> None:
+        with self._lock:
+            self.stopped = True
+            for process in self._running:
+                process.terminate()
+
+
+def _alone(problem: Problem, asked, how: str, processes: _Processes) -> list[dict]:
     """One round in a process of its own."""
     command = [sys.executable, str(ROOT / "practice" / "judge.py"), "check", "--json", "--jobs", "1"]
     command += ["--sandbox", ",".join(asked)] if asked else []
     command += [f"--{how}"] if how != WHOLE else []
-    done = subprocess.run([*command, str(problem.id)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    if done.returncode not in (ACCEPTED, NOT_ACCEPTED):
-        said = (done.stderr or done.stdout).strip()
-        return [{"seed": None, "why": said or f"its process ended with exit status {done.returncode}"}]
-    (row,) = json.loads(done.stdout.splitlines()[-1])["problems"]
+    code, out, errors = processes.run([*command, str(problem.id)])
+    if processes.stopped:
+        return []
+    if code not in (ACCEPTED, NOT_ACCEPTED):
+        said = (errors or out).strip()
+        return [{"seed": None, "why": said or f"its process ended with exit status {code}"}]
+    (row,) = json.loads(out.splitlines()[-1])["problems"]
     return row["faults"]
 
 

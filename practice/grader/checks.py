@@ -35,11 +35,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from grader.compare import call_text, difference, short
-from grader.faults import ChangedArguments, Fault, NotAnAnswer, OutOfMemory, Raised, TookTooLong
+from grader.faults import ChangedArguments, Crashed, Fault, NotAnAnswer, OutOfMemory, Raised, TookTooLong
 from grader.solution import Solution
 from grader.wire import Handle
 
 STUB = "NotImplementedError: grown in chapter"  # what the stubs of the workspace raise
+LARGE = 1 << 16  # bytes of an answer: beside a failing one the next is not asked for, since all are kept
 ENOUGH = 2.0  # seconds after which a failing test looks for no shorter input
 NO_WARNING = "no warning of the call"
 NEEDLESS = "the call warned, and there was nothing to warn of"
@@ -186,13 +187,14 @@ class Check:
             asked = Call(name, args, kwargs, want, tolerance, control, op=op, accept=accept)
             try:
                 calls.append(self._ask(asked, warns))
-            except TookTooLong as fault:
+            except (TookTooLong, Crashed) as fault:
                 if fault.at_import:
                     raise
-                failed = Failed("timeout", str(fault), call=asked.text, expected=short(want), diagnosis=late)
-                raise failed.at(asked) from None
+                about = {"call": asked.text, "expected": short(want), "trace": fault.trace}
+                about["diagnosis"] = late if isinstance(fault, TookTooLong) else ""
+                raise Failed(fault.verdict, str(fault), **about).at(asked) from None
             spent = time.monotonic() - started
-            if spent > ENOUGH and any(c.why for c in calls):
+            if any(c.why for c in calls) and (spent > ENOUGH or self._solution.reply_bytes > LARGE):
                 break
             if spent > self._seconds:
                 self._solution.ran_out_of_time()
@@ -355,11 +357,13 @@ class Script:
     def _run(self, asked: Call, wanted: str) -> object:
         try:
             answer = self._solution.run(asked.op, asked.target, asked.name, list(asked.args), asked.kwargs, asked.keep)
-        except TookTooLong as fault:
+        except (TookTooLong, Crashed) as fault:
             if fault.at_import:
                 raise
-            said = self._diagnose([*self._calls, replace(asked, fault=fault, why=str(fault))])
-            raise Failed("timeout", str(fault), call=self._text(asked), expected=wanted, diagnosis=said) from None
+            late = isinstance(fault, TookTooLong)
+            said = self._diagnose([*self._calls, replace(asked, fault=fault, why=str(fault))]) if late else ""
+            about = {"call": self._text(asked), "expected": wanted, "trace": fault.trace, "diagnosis": said}
+            raise Failed(fault.verdict, str(fault), **about) from None
         except (Raised, NotAnAnswer, OutOfMemory) as fault:
             if fault.at_import or STUB in fault.trace or (fault.kind == "missing" and asked.op != "method"):
                 raise

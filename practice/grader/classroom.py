@@ -57,6 +57,12 @@ class Classroom:
         found = {number for given in self.students.values() for number in given}
         return sorted(found | {number for _, number in self.unclear})
 
+    def leave_out(self, student: str, why: str) -> None:
+        """As if this student had handed in nothing, with a remark."""
+        if self.students.pop(student, None) is not None:
+            self.unclear = {key: said for key, said in self.unclear.items() if key[0] != student}
+            self.remarks.append(f"The student {name_of(student)} is left out: {why}.")
+
 
 @dataclass(frozen=True)
 class _Candidate:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import json
 import os
@@ -15,6 +16,7 @@ from pathlib import Path
 from grader import once, problems, repeat
 from grader.layers import SandboxError
 from grader.problems import ProblemError
+from grader.signals import stopped_by
 from grader.usage import (
     ACCEPTED,
     JUDGE_FAILED,
@@ -26,8 +28,8 @@ from grader.usage import (
     find_problem,
     one_line,
     spelled,
-    stopped_by,
     typed,
+    whole_number,
 )
 
 OVERVIEW = {  # what --help says, group by group
@@ -72,7 +74,9 @@ def main(argv: list[str], prog: str = "judge.py") -> int:
     wants_json = "--json" in argv
     try:
         with stopped_by():
-            return _dispatch(argv, prog)
+            code = _dispatch(argv, prog)
+            sys.stdout.flush()
+            return code
     except (UsageError, ProblemError) as e:
         return _fail(str(e), USAGE, wants_json, prog)
     except SandboxError as e:
@@ -84,18 +88,34 @@ def main(argv: list[str], prog: str = "judge.py") -> int:
             print("\nstopped", file=sys.stderr)
         return STOPPED
     except BrokenPipeError:  # `judge.py list | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _no_more_output()
         return STOPPED
+    except OSError as e:
+        if e.errno not in (errno.ENOSPC, errno.EDQUOT):
+            return _failed_itself(e, wants_json, prog)
+        if (full := e.filename2 or e.filename) is None:
+            _no_more_output()
+        where = f"for {full}; TMPDIR names another folder for temporary files" if full else "for the output"
+        return _fail(f"no space is left {where}", JUDGE_FAILED, wants_json and full is not None, prog)
     except Exception as e:
-        if os.environ.get("MINI_LLM_JUDGE_DEBUG"):
-            raise
-        return _fail(
-            f"the judge itself failed, which is not your code's fault: {type(e).__name__}: {e} "
-            "(MINI_LLM_JUDGE_DEBUG=1 shows where)",
-            JUDGE_FAILED,
-            wants_json,
-            prog,
-        )
+        return _failed_itself(e, wants_json, prog)
+
+
+def _no_more_output() -> None:
+    """What is still to be written goes nowhere, so that Python does not try again at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _failed_itself(error: Exception, wants_json: bool, prog: str) -> int:
+    if os.environ.get("MINI_LLM_JUDGE_DEBUG"):
+        raise error
+    return _fail(
+        f"the judge itself failed, which is not your code's fault: {type(error).__name__}: {error} "
+        "(MINI_LLM_JUDGE_DEBUG=1 shows where)",
+        JUDGE_FAILED,
+        wants_json,
+        prog,
+    )
 
 
 def _fail(message: str, code: int, wants_json: bool, prog: str) -> int:
@@ -124,6 +144,8 @@ def _dispatch(argv: list[str], prog: str) -> int:
         "grade": _from("grade", "command"),
         "release": _from("grade", "release"),
     }
+    if argv == ["help"]:
+        argv = ["--help"]
     for i, word in enumerate(argv):
         if word in commands:
             return commands[word](argv[:i] + argv[i + 1 :], prog)
@@ -170,10 +192,10 @@ def _judge(argv: list[str], prog: str, commands: tuple[str, ...] = ()) -> int:
     if args.problem is None:
         raise UsageError("name a problem, as in `judge.py 133`; `judge.py list` shows them")
     if args.file is None and args.problem.endswith(".py"):
-        raise UsageError(f"name the problem first: {typed(prog)} 133 {args.problem}")
+        raise UsageError(f"name the problem first: `judge.py 133 {args.problem}`")
     what = once.asked(args, find_problem(args.problem, commands))
     if args.save_input is not None:
-        repeat.may_write(args.save_input)
+        repeat.may_write(args.save_input, what.path)
     if args.json or not sys.stderr.isatty():
         judgement = once.judge(what)
     else:
@@ -190,7 +212,7 @@ def _judge(argv: list[str], prog: str, commands: tuple[str, ...] = ()) -> int:
         from grader.report import print_judgement
         from grader.terminal import console
 
-        print_judgement(console(), judgement, what.words(prog))
+        print_judgement(console(), judgement, what.words(prog), f"python {typed(prog)}")
     return ACCEPTED if judgement.accepted else NOT_ACCEPTED
 
 
@@ -211,24 +233,23 @@ def _check(argv: list[str], prog: str) -> int:
         "verdict and the diagnosis that are written in it.",
     )
     parser.add_argument("problems", nargs="*", metavar="N", help="these problems; all without one")
-    parser.add_argument("--seeds", type=int, default=1, metavar="K", help="so many rounds with fresh inputs")
-    parser.add_argument("--sandbox", metavar="A,B", help="exactly these layers of the sandbox")
+    parser.add_argument("--seeds", type=whole_number, default=1, metavar="K", help="so many rounds with fresh inputs")
+    parser.takes_sandbox()
     less = parser.add_mutually_exclusive_group()
     less.add_argument("--brief", action="store_true", help="a mutant of one function: that function's tests only")
     less.add_argument("--quick", action="store_true", help="without the mutants")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="J", help="so many rounds at once")
+    parser.add_argument("--jobs", type=whole_number, default=os.cpu_count(), metavar="J", help="so many rounds at once")
     parser.takes_json()
     args = parser.parse_args(argv)
     for option in ("seeds", "jobs"):
         if getattr(args, option) < 1:
             raise UsageError(f"--{option} takes a number from 1")
     chosen = [find_problem(p) for p in args.problems] or list(problems.load_all().values())
-    asked = tuple(args.sandbox.split(",")) if args.sandbox else None
     from grader import check
     from grader.terminal import console
 
     how = check.QUICK if args.quick else check.BRIEF if args.brief else check.WHOLE
-    found = check.run(chosen, args.seeds, asked, console(stderr=args.json), args.jobs, how)
+    found = check.run(chosen, args.seeds, args.sandbox, console(stderr=args.json), args.jobs, how)
     said = check.as_json(found)
     if args.json:
         print(json.dumps(said))

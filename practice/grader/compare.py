@@ -27,7 +27,7 @@ def difference(got: object, want: object, tolerance: float | None = None, where:
         if type(got) not in (int, float):
             return f"a number was expected{at}, not {described_type(got)}"
         try:
-            near = abs(got - want) <= tolerance
+            near = got == want or abs(got - want) <= tolerance  # inf - inf is nan
         except OverflowError:  # an int that no float can hold
             near = False
         return None if near else f"the value differs{at}"
@@ -43,7 +43,7 @@ def difference(got: object, want: object, tolerance: float | None = None, where:
                 return why
         return None
     if isinstance(want, dict):
-        if set(got) != set(want):
+        if {(type(key), key) for key in got} != {(type(key), key) for key in want}:
             return f"the keys differ{at} ({_other_keys(got, want)})"
         for key in want:
             if (why := difference(got[key], want[key], tolerance, f"{where}[{key!r}]")) is not None:

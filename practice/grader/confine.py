@@ -82,7 +82,9 @@ def landlock(readable: list[str], writable: list[str], written: list[str]) -> No
 
 
 # What no namespace parts, and no fresh child does away with: the user's keyring, the IPC objects of the worker's
-# namespace, and its parent's own limits, priority and processors. Through them a test could leave word for the next.
+# namespace, its parent's own limits, priority and processors, attributes and times of the scratch folder itself and of
+# devices. Through them a test could leave word for the next. And namespaces of its own, where it could write as much as
+# it likes, and what reaches for its parent.
 SHARED = (
     "add_key",
     "keyctl",
@@ -105,41 +107,6 @@ SHARED = (
     "sched_setscheduler",
     "sched_setattr",
     "sched_setparam",
-)
-# What starts programs or processes, reaches other processes, or changes files by another way than opening them.
-OUTSIDE = (
-    "fork",
-    "vfork",
-    "execve",
-    "execveat",
-    "connect",
-    "tkill",
-    "rt_sigqueueinfo",
-    "rt_tgsigqueueinfo",
-    "pidfd_open",
-    "pidfd_send_signal",
-    "pidfd_getfd",
-    "ptrace",
-    "process_vm_readv",
-    "process_vm_writev",
-    "kcmp",
-    "unshare",
-    "setns",
-    "mount",
-    "umount2",
-    "pivot_root",
-    "chroot",
-    "bpf",
-    "perf_event_open",
-    "userfaultfd",
-    "chmod",
-    "fchmod",
-    "fchmodat",
-    "fchmodat2",
-    "chown",
-    "lchown",
-    "fchown",
-    "fchownat",
     "utime",
     "utimes",
     "utimensat",
@@ -153,11 +120,51 @@ OUTSIDE = (
     "fremovexattr",
     "removexattrat",
     "file_setattr",
+    "unshare",
+    "setns",
+    "mount",
+    "mount_setattr",
+    "open_tree",
+    "move_mount",
+    "fsopen",
+    "fsmount",
+    "umount2",
+    "pivot_root",
+    "chroot",
+    "ptrace",
+    "process_vm_readv",
+    "process_vm_writev",
+    "kcmp",
+    "pidfd_getfd",
+    "bpf",
+    "perf_event_open",
+    "userfaultfd",
+    "io_uring_setup",
+)
+# What starts programs or processes, signals others, or changes files by another way than opening them.
+OUTSIDE = (
+    "fork",
+    "vfork",
+    "execve",
+    "execveat",
+    "connect",
+    "tkill",
+    "rt_sigqueueinfo",
+    "rt_tgsigqueueinfo",
+    "pidfd_open",
+    "pidfd_send_signal",
+    "chmod",
+    "fchmod",
+    "fchmodat",
+    "fchmodat2",
+    "chown",
+    "lchown",
+    "fchown",
+    "fchownat",
     "inotify_init",
     "inotify_init1",
     "inotify_add_watch",
     "fanotify_init",
-    "io_uring_setup",
     "symlink",
     "symlinkat",
     "link",
@@ -171,7 +178,19 @@ OUTSIDE = (
 F_SETOWN_EX = 15  # fcntl(2)
 # Calls that libseccomp may be too old to know. From 424 on a number is the same on every machine (Linux,
 # scripts/syscall.tbl).
-NEW = {"fchmodat2": 452, "setxattrat": 463, "removexattrat": 466, "file_setattr": 469}
+NEW = {
+    "open_tree": 428,
+    "move_mount": 429,
+    "fsopen": 430,
+    "fsmount": 432,
+    "mount_setattr": 442,
+    "fchmodat2": 452,
+    "setxattrat": 463,
+    "removexattrat": 466,
+    "file_setattr": 469,
+}
+CLONE_NEWUSER, CLONE_THREAD = 0x10000000, 0x10000
+SET_FLAGS = (0x40086602, 0x401C5820)  # ioctl: FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR: attributes of a file
 
 
 def seccomp(gpu: bool, whole: bool) -> None:
@@ -195,13 +214,16 @@ def seccomp(gpu: bool, whole: bool) -> None:
                 rules.add_rule(refuse, NEW[name])
             # else this architecture does not have it
     rules.add_rule(refuse, "prlimit64", sc.Arg(0, sc.NE, 0))  # its own limits are its own business
+    for request in SET_FLAGS:
+        rules.add_rule(refuse, "ioctl", sc.Arg(1, sc.MASKED_EQ, 0xFFFFFFFF, request))
     if not gpu:
         rules.add_rule(refuse, "sched_setaffinity", sc.Arg(0, sc.NE, 0))
+        rules.add_rule(refuse, "memfd_create")  # files in memory that are no process's, and that nobody counts
+    # clone3 hides its flags from the filter; ENOSYS makes libc fall back to clone, whose flags can be seen
+    rules.add_rule(sc.ERRNO(errno.ENOSYS), "clone3")
+    rules.add_rule(refuse, "clone", sc.Arg(0, sc.MASKED_EQ, CLONE_NEWUSER, CLONE_NEWUSER))
     if whole:
-        # clone3 hides its flags from the filter; ENOSYS makes libc fall back to clone, whose flags can be seen
-        rules.add_rule(sc.ERRNO(errno.ENOSYS), "clone3")
-        clone_thread = 0x10000
-        rules.add_rule(refuse, "clone", sc.Arg(0, sc.MASKED_EQ, clone_thread, 0))
+        rules.add_rule(refuse, "clone", sc.Arg(0, sc.MASKED_EQ, CLONE_THREAD, 0))
         me = os.getpid()
         for name in ("kill", "tgkill"):
             rules.add_rule(refuse, name, sc.Arg(0, sc.NE, me))

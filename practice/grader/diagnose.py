@@ -23,6 +23,7 @@ from pathlib import Path
 from grader.checks import NEEDLESS, NO_WARNING, Call, Refusal
 from grader.compare import difference, is_tensor
 from grader.faults import Fault, Raised
+from grader.layers import SandboxError
 from grader.problems import ROOT, Problem, ProblemError
 from grader.session import Session
 from grader.solution import Solution
@@ -81,7 +82,7 @@ def called_parts(source: str, part: str, parts: Iterable[str]) -> set[str]:
     """
     heads = list(re.finditer(r"^(?:async )?(?:def|class) (\w+)", source, re.M))
     ends = [*(head.start() for head in heads[1:]), len(source)]
-    bodies = {head[1]: source[head.end() : end] for head, end in zip(heads, ends, strict=True)}
+    bodies = {head[1]: source[head.end() : end] for head, end in zip(heads, ends, strict=False)}
     seen, todo = {part}, [part]
     while todo:
         for name in re.findall(r"(?<![\w.])(\w+)\(", bodies.get(todo.pop(), "")):
@@ -97,6 +98,7 @@ class Diagnosis:
     def __init__(self, problem: Problem, asked: tuple[str, ...] | None):
         self._problem, self._asked = problem, asked
         self._session: Session | None = None
+        self._solution: Solution | None = None  # of the question that is being answered
         self.seconds = SECONDS_WITH_TORCH if problem.torch else SECONDS  # `check` gives it all the time it needs
 
     def known(self, name: str) -> str:
@@ -131,7 +133,7 @@ class Diagnosis:
                     break
                 if self._answers_alike(mutant, calls):
                     return mutant.diagnosis
-        except (Fault, OSError):
+        except (Fault, OSError, SandboxError):
             pass  # a diagnosis is a courtesy: without one the report stands as it is
         finally:
             if self._solution is not None:
@@ -139,17 +141,23 @@ class Diagnosis:
                 self._solution = None
         return ""
 
-    _solution: Solution | None = None
-
     def _answers_alike(self, mutant: Mutant, calls: list[Call]) -> bool:
         if self._solution is None:
             self._solution = Solution(self._session)
         self._solution.run("call", None, "choose", [mutant.name], {})
         return all(_alike(self._solution, mutant, call) for call in calls)
 
+    def begin_anew(self) -> None:
+        """For another judgement: what went wrong with the mutants during the last one is forgotten."""
+        if self._session is not None and self._session.broken is not None:
+            self.close()
+        elif self._session is not None:
+            self._session.timeouts = 0
+
     def close(self) -> None:
-        if self._session is not None:
-            self._session.close()
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()
 
 
 def _all_in_one(problem: Problem) -> bytes:

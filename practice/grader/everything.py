@@ -20,7 +20,7 @@ def all_(argv: list[str], prog: str) -> int:
     )
     parser.add_argument("--again", action="store_true", help="also what is accepted and unchanged")
     parser.add_argument("--seed", type=whole_number, metavar="S", help="the same inputs again")
-    parser.add_argument("--sandbox", metavar="A,B", help="exactly these layers of the sandbox")
+    parser.takes_sandbox()
     parser.takes_json()
     args = parser.parse_args(argv)
     make_workspace(stderr=True)

@@ -17,7 +17,8 @@ from grader.classroom import Classroom, NoClass, Submission, name_of, read_class
 from grader.gradebook import MISSING, NOT_JUDGED, OWN, Gradebook, NoResults, number, total, worth
 from grader.problems import Problem
 from grader.report import printable
-from grader.usage import ACCEPTED, JUDGE_FAILED, NOT_ACCEPTED, STOPPED, Parser, UsageError
+from grader.terminal import console
+from grader.usage import ACCEPTED, JUDGE_FAILED, NOT_ACCEPTED, STOPPED, Parser, UsageError, whole_number
 
 ALL_JUDGED, SOME_NOT = ACCEPTED, NOT_ACCEPTED
 SHOWN_REMARKS, SHOWN_ALIKE = 20, 8
@@ -32,8 +33,8 @@ def command(argv: list[str], prog: str) -> int:
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="where the files are")
     parser.add_argument("--problems", metavar="A,B", help="only these; otherwise all that anything was handed in for")
-    parser.add_argument("--seed", type=int, metavar="S", help="the same inputs again")
-    parser.add_argument("--jobs", type=int, metavar="N", help="so many at once, instead of one for each core")
+    parser.add_argument("--seed", type=whole_number, metavar="S", help="the same inputs again")
+    parser.add_argument("--jobs", type=whole_number, metavar="N", help="so many at once, instead of one for each core")
     parser.add_argument(
         "--out",
         type=Path,
@@ -53,9 +54,9 @@ def command(argv: list[str], prog: str) -> int:
         raise UsageError("--jobs is for this machine alone; with --scheduler the cluster's workers decide")
     if args.seed is not None and args.seed < 0:
         raise UsageError("--seed takes a number from 0")
-    console = Console(stderr=args.json, highlight=False, emoji=False, markup=False)
+    out = console(stderr=args.json)
     try:
-        return _Grading(args, console).run()
+        return _Grading(args, out).run()
     except (NoClass, NoResults, batch.NoCluster) as e:
         raise UsageError(str(e)) from None
 
@@ -71,13 +72,12 @@ class _Grading:
 
         args = self.args
         room = read_class(args.folder)
+        for student in OWN:
+            room.leave_out(student, "the results have a file of that name")
         chosen = self._chosen(room)
         out, class_folder = args.out.resolve(), args.folder.resolve()
         if out.is_relative_to(class_folder) or class_folder.is_relative_to(out):
             raise UsageError(f"the results must lie outside of {args.folder}; name another folder with --out")
-        for student in room.students:
-            if student in OWN:
-                raise UsageError(f"a student cannot be called {student}: the results have a file of that name")
         if not args.scheduler:
             batch.strong_layers()
         book = Gradebook(args.out, args.seed)

@@ -293,7 +293,7 @@ def _report(problem: Problem, record: dict) -> list[str]:
     )
     console = Console(file=io.StringIO(), width=100, color_system=None, highlight=False, emoji=False, markup=False)
     own = "" if record["submission"]["package"] else f" {shlex.quote(record['file'])}"
-    print_judgement(console, judgement, f"python judge.py {problem.id}{own}")
+    print_judgement(console, judgement, f"python judge.py {problem.id}{own}", "python judge.py")
     return console.file.getvalue().rstrip().split("\n")
 
 

@@ -204,7 +204,7 @@ def bubblewrap_command(stage: Path, scratch: Path, drop: str) -> list[str]:
     who drops inside) the two capabilities that dropping needs are kept until then.
     """
     command = [
-        "bwrap",
+        os.path.abspath(shutil.which("bwrap") or "bwrap"),  # a worker has a PATH of its own
         "--unshare-ipc",
         "--unshare-pid",
         "--unshare-net",
@@ -212,6 +212,7 @@ def bubblewrap_command(stage: Path, scratch: Path, drop: str) -> list[str]:
         "--unshare-cgroup-try",
         "--die-with-parent",
         "--new-session",
+        "--as-pid-1",  # else that is a process of bwrap's own, under no filter and the learner's to trace
         "--cap-drop",
         "ALL",
     ]
@@ -236,8 +237,8 @@ def bubblewrap_command(stage: Path, scratch: Path, drop: str) -> list[str]:
     for path in gpu_devices():
         command += ["--dev-bind-try", path, path]
     command += ["--perms", "1777", "--size", str(MOST_WRITTEN), "--tmpfs", str(scratch)]
-    for folder in ("/dev", "/tmp", "/"):  # the scratch folder, mounted on its own, stays writable
-        command += ["--remount-ro", folder]
+    for place in ("/dev/pts", "/dev", "/tmp", "/"):  # the scratch folder, mounted on its own, stays writable
+        command += ["--remount-ro", place]
     command += ["--chdir", "/"]
     return command
 

@@ -117,7 +117,8 @@ def hint(argv: list[str], prog: str) -> int:
         raise UsageError(f"problem {problem.id} has no hints")
     if args.which is not None and not 1 <= args.which <= len(hints):
         raise UsageError(f"problem {problem.id} has hints 1 to {len(hints)}")
-    make_workspace(stderr=True)
+    with contextlib.suppress(UsageError):  # a hint needs none
+        make_workspace(stderr=True)
     which = next_hint(problem) if args.which is None else args.which
     keep_hint(problem, which)
     translated = zh[which - 1] if len(zh) == len(hints) else ""
@@ -136,7 +137,7 @@ def next_hint(problem: Problem) -> int:
 
 def _read_so_far(problem: Problem) -> int:
     seen = progress.read().get(str(problem.id), {}).get("hints", 0)
-    return seen if isinstance(seen, int) else 0
+    return max(seen, 0) if isinstance(seen, int) else 0
 
 
 def keep_hint(problem: Problem, which: int) -> None:

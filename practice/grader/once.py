@@ -45,17 +45,24 @@ class Asked:
         return " ".join(
             [
                 f"python {typed(prog)} {self.problem.id}",
-                *([] if self.own else [one_line(shlex.quote(str(self.path)))]),
+                *([] if self.own else [_pasted(self.path)]),
                 *(["--examples"] if self.examples else []),
                 *(["--part", self.part] if self.part else []),
                 *(["--package"] if self.package else []),
+                *(["--sandbox", ",".join(self.sandbox)] if self.sandbox else []),
             ]
         )
 
 
+def _pasted(path: Path) -> str:
+    """A file's name as one types it behind a command."""
+    name = str(path)
+    return one_line(shlex.quote(f"./{name}" if name.startswith("-") else name))
+
+
 def takes_options(parser: Parser) -> None:
     """The arguments that `asked` reads."""
-    parser.add_argument("problem", nargs="?", metavar="N", help="the problem: its number or its name")
+    parser.takes_problem()
     parser.add_argument("file", nargs="?", type=Path, metavar="FILE.py", help="judge this file, not your workspace's")
     parser.add_argument("--examples", action="store_true", help="only the examples of the statement")
     parser.add_argument("--part", metavar="NAME", help="only one of the functions")
@@ -63,9 +70,7 @@ def takes_options(parser: Parser) -> None:
         "--package", action="store_true", help="FILE is a module of mini_llm: `from .x import y` works in it"
     )
     parser.add_argument("--seed", type=whole_number, metavar="S", help="the same inputs again")
-    parser.add_argument(
-        "--sandbox", metavar="A,B", help="exactly these layers: process, bubblewrap, landlock, seccomp"
-    )
+    parser.takes_sandbox()
 
 
 def asked(args: argparse.Namespace, problem: Problem) -> Asked:
@@ -83,7 +88,7 @@ def asked(args: argparse.Namespace, problem: Problem) -> Asked:
         args.examples,
         args.part,
         args.package,
-        tuple(args.sandbox.split(",")) if args.sandbox else None,
+        args.sandbox,
     )
 
 

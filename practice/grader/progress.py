@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 import time
 from collections.abc import Mapping
 
@@ -31,10 +32,22 @@ def read() -> dict:
     A verdict is {"passed", "total", "mark", "at"}; `given` has the marks of the parts that `catch-up` wrote.
     """
     try:
-        kept = json.loads(_path().read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        return _read()
+    except (OSError, ValueError):
         return {}
-    return {k: v for k, v in kept.items() if isinstance(v, dict)} if isinstance(kept, dict) else {}
+
+
+def _read() -> dict:
+    """The same; OSError where the file cannot be read, ValueError where it is damaged."""
+    try:
+        kept = json.loads(_path().read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if not isinstance(kept, dict):
+        raise ValueError("no object")
+    return {k: v for k, v in kept.items() if isinstance(v, dict)}
 
 
 def record(problem: Problem, parts: Mapping[str, tuple[int, int]], source: bytes) -> None:
@@ -153,12 +166,25 @@ def chapter_name(number: int) -> str:
 def remember(problem: Problem, **facts: object) -> None:
     """Adds to what is known of a problem, in one step on the disk."""
     with workspace.locked():  # the panel, a terminal and `watch` may all have something to say
-        kept = read()
+        try:
+            kept = _read()
+        except ValueError:
+            kept = {}
+            _put_aside()
         entry = kept.get(str(problem.id), {})
         if "parts" in facts:
             facts["parts"] = _parts(entry) | facts["parts"]
         kept[str(problem.id)] = entry | facts
         workspace.write(_path(), json.dumps(kept, indent=1).encode())
+
+
+def _put_aside() -> None:
+    """A damaged file is not written over: somebody may mend it."""
+    names = ["damaged", *(f"damaged-{n}" for n in range(2, 100))]
+    aside = next((p for name in names if not (p := _path().with_name(f"progress.{name}.json")).exists()), None)
+    if aside is not None:
+        _path().rename(aside)
+        print(f"{workspace.shown(_path())} is damaged and begins anew; the old one is {aside.name}.", file=sys.stderr)
 
 
 def mark(source: bytes, part: str) -> str:

@@ -11,13 +11,16 @@ from pathlib import Path
 from grader import workspace
 from grader.compare import is_tensor, short
 from grader.once import Asked
+from grader.problems import ROOT
 from grader.usage import UsageError, one_line
 
 HEAD = "# Written by the judge (--save-input)"
 
 
-def may_write(path: Path) -> None:
+def may_write(path: Path, judged: Path) -> None:
     """Raises UsageError when this is no place for a program of ours: known before the judgement, not after it."""
+    if path.resolve() == judged.resolve():
+        raise UsageError(f"--save-input names the file that is judged, {one_line(str(path))}: name another file")
     if path.suffix != ".py":
         raise UsageError(f"--save-input takes the name of a Python file, such as input.py, not {one_line(str(path))}")
     if path.is_dir() or not path.absolute().parent.is_dir():
@@ -71,8 +74,9 @@ def _program(what: Asked, judgement, test, call) -> str:
         ]
     else:
         name, path = "mini_llm._submission" if what.package else "solution", str(what.path.absolute())
-        imports = "runpy"
-        function = [f"{call.name} = runpy.run_path({path!r}, run_name={name!r})[{call.name!r}]"]
+        imports = "runpy, sys" if what.package else "runpy"  # `from .buckets import pad_to` means the course's
+        function = [f"sys.path.insert(0, {str(ROOT)!r})"] if what.package else []
+        function += [f"{call.name} = runpy.run_path({path!r}, run_name={name!r})[{call.name!r}]"]
     lines = [
         f"{HEAD}: problem {judgement.problem.id}, {test.name}, seed {judgement.seed}.",
         f"# {test.rule}",

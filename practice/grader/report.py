@@ -42,8 +42,9 @@ def printable(text: str, most: int = 4000) -> str:
     return text
 
 
-def print_judgement(console: Console, judgement: Judgement, how: str, compact: bool = False) -> None:
-    """The whole report. `how` is the command as it was typed, for the line that says what to do next.
+def print_judgement(console: Console, judgement: Judgement, how: str, judge: str, compact: bool = False) -> None:
+    """The whole report. `how` is the command as it was typed, `judge` the judge's own part of it, for the lines that
+    say what to do next.
 
     `compact` is for a report that comes again at every save: the first failure only, and no next steps.
     """
@@ -80,13 +81,17 @@ def print_judgement(console: Console, judgement: Judgement, how: str, compact: b
         if group:
             console.print()
             console.print(Text.assemble(("✗ ", "red"), (", ".join(dict.fromkeys(group)), "bold"), f": {sentence}"))
+    left = [t for t in judgement.tests if t.outcome == "not run"]
+    if left and not compact:
+        console.print()
+        console.print(Text(f"· {len(left)} of {len(judgement.tests)} tests {left[0].why}", "dim"))
     console.print()
     colour = "green" if judgement.accepted else "red"
     counts = f"{judgement.passed} of {len(judgement.tests)} tests, {judgement.seconds:.1f} s"
     console.print(Text.assemble((judgement.verdict, f"bold {colour}"), f"  {counts}"))
     if compact:
         return
-    for line in _next_steps(judgement, how):  # what is to be copied stands on a line of its own
+    for line in _next_steps(judgement, how, judge):  # what is to be copied stands on a line of its own
         console.print(Text(line, "dim"), soft_wrap=line.startswith("  "))
 
 
@@ -121,7 +126,10 @@ def _seen_at_once(test: Result) -> bool:
 
 
 def _failure(test: Result) -> Group:
-    items: list = [Text.assemble(("✗ ", "red"), (f"{test.part}: ", "bold"), test.rule or test.name)]
+    head = [(f"{test.part}: ", "bold"), test.rule or test.name]
+    if test.outcome == "import error":
+        head = [("the file cannot be imported", "bold")]
+    items: list = [Text.assemble(("✗ ", "red"), *head)]
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
@@ -129,7 +137,7 @@ def _failure(test: Result) -> Group:
         ("input", test.call),
         ("expected", test.expected),
         ("got", test.got),
-        ("", "" if test.got else test.why),
+        ("got" if test.expected else "why", "" if test.got else test.why),
         ("why", test.why if test.got and not _seen_at_once(test) else ""),
         ("likely mistake", test.diagnosis),
         ("note", test.share),
@@ -137,7 +145,7 @@ def _failure(test: Result) -> Group:
     for name, value in rows:
         if value:
             style = "bold yellow" if name == "likely mistake" else ""
-            grid.add_row(name or "", Text(printable(value, 1500), style))
+            grid.add_row(name, Text(printable(value, 1500), style))
     items.append(Padding(grid, (0, 0, 0, 2)))
     if test.trace:
         items.append(Padding(Text(_without_lost_markers(printable(test.trace, 2000)), "red"), (0, 0, 0, 4)))
@@ -154,9 +162,8 @@ def _without_lost_markers(trace: str) -> str:
     return "\n".join(line for i, line in enumerate(lines) if i not in lost)
 
 
-def _next_steps(judgement: Judgement, how: str) -> list[str]:
+def _next_steps(judgement: Judgement, how: str, judge: str) -> list[str]:
     problem = judgement.problem
-    command = how.split(f" {problem.id}")[0]
     if judgement.accepted:
         return ["The hidden tests decide:", f"  {how.replace(' --examples', '')}"] if judgement.examples else []
     if all(t.stub for t in judgement.tests):
@@ -164,9 +171,9 @@ def _next_steps(judgement: Judgement, how: str) -> list[str]:
             "Write the functions in",
             f"  {one_line(judgement.shown)}",
             f"or in the notebook of chapter {problem.chapter}, then judge again. The statement:",
-            f"  {command} show {problem.id}",
+            f"  {judge} show {problem.id}",
         ]
-    lines = ["A hint, and the same inputs again:", f"  {command} hint {problem.id}", f"  {how} --seed {judgement.seed}"]
+    lines = ["A hint, and the same inputs again:", f"  {judge} hint {problem.id}", f"  {how} --seed {judgement.seed}"]
     first = judgement.first_failure
     if first.name in judgement.inputs and is_cut(first.call):
         lines += ["The whole input, as a program:", f"  {how} --seed {judgement.seed} --save-input input.py"]
@@ -215,6 +222,8 @@ def _print_rows(console: Console, rows: list[dict], head) -> None:
         if row["chapter"] != chapter:
             chapter, above = row["chapter"], table
             table = Table.grid(padding=(0, 2 if roomy else 1))
+            for _ in range(3):
+                table.add_column(overflow="fold")  # rich would shorten a title where its own rules cannot break it
             if above is not None:
                 console.print(Padding(above, (0, 0, 0, 1)))
             console.print(Text(head(row), "dim"))

@@ -24,6 +24,7 @@ from grader.diagnose import Diagnosis, called_parts
 from grader.faults import Fault, NotRun
 from grader.problems import Problem, ProblemError
 from grader.session import Session
+from grader.signals import undisturbed
 from grader.solution import Solution
 
 CALLS_OF_A_TEST = 2  # times the limit of one call: what all calls of a test may take together
@@ -144,7 +145,8 @@ class Workers:
         self.diagnosis = Diagnosis(problem, asked)
 
     def take(self, source: bytes, shown: str, package: str | None) -> Session:
-        if self.session is not None and self.session.package == package:
+        self.diagnosis.begin_anew()
+        if self.session is not None and self.session.suits(source, package):
             self.session.replace(source, shown)
             return self.session
         self.close_session()
@@ -157,8 +159,9 @@ class Workers:
             self.session = None
 
     def close(self) -> None:
-        self.close_session()
-        self.diagnosis.close()
+        with undisturbed():
+            self.close_session()
+            self.diagnosis.close()
 
     def __enter__(self) -> Workers:
         return self
@@ -199,6 +202,8 @@ def judge(
         judgement = Judgement(problem, shown, seed, examples, session.sandbox, session.device, only=part)
         plugin = _Plugin(judgement, session, workers.diagnosis, on_test, diagnoses, source.decode("utf-8", "replace"))
         _run_pytest(problem.folder / ("test_examples.py" if examples else "test_hidden.py"), plugin, stop)
+    if not judgement.tests and examples and part:
+        raise ProblemError(f"{part} of problem {problem.id} has no example of its own; judge it without --examples.")
     if not judgement.tests:
         raise JudgeError(f"{problem.slug}: no test ran.")
     expected = problem.parts[part].tests if part else problem.hidden_tests
@@ -251,7 +256,7 @@ def _run_pytest(tests: Path, plugin: _Plugin, stop: bool) -> None:
         raise KeyboardInterrupt
     if plugin.trouble:
         raise JudgeError(plugin.trouble)
-    if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
         raise JudgeError(f"{tests.parent.name}: pytest ended with {code!r}.")
 
 

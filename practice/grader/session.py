@@ -1,8 +1,8 @@
 """Judge side: the stage, the worker's parent, and the children it forks.
 
-A `Session` belongs to one judgement. It copies the learner's file and a package `mini_llm` without the functions
-under test to a stage, starts the worker's parent there, and hands out one `Solution` for each test. A `Solution`
-forks its child at the first call; every call goes over the wire and is held to its time by the judge's clock.
+A `Session` copies the learner's file and a package `mini_llm` without the functions under test to a stage, and starts
+the worker's parent there. `check` and `watch` keep one from judgement to judgement. Each test has a `Solution`
+(solution.py) that takes a child from it at the first call.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from grader import confine, layers, stubs, wire
 from grader.faults import Crashed, Fault
 from grader.layers import MOST_WRITTEN, SandboxError, Style
 from grader.problems import ROOT, Problem
+from grader.signals import undisturbed
 
 # Imported once in the parent when the file does so at its top, not once per test; and, for tensors, what
 # it names of mini_llm, which imports torch in turn.
@@ -32,7 +33,7 @@ OF_THE_COURSE = re.compile(rb"^(?:from|import)\s+(?:mini_llm)?\.([a-z_]\w*)(?:\s
 
 
 class Session:
-    """One worker for one file. Use it as a context manager: it leaves no process and no file behind."""
+    """One worker, for one file at a time. Use it as a context manager: it leaves no process and no file behind."""
 
     def __init__(
         self,
@@ -106,9 +107,17 @@ class Session:
         (self.stage / "submission").mkdir()
         self.submission = self.stage / "submission" / "solution.py"
         self.submission.write_bytes(source)
+        self.preload, self.modules = self._imports(source)
+
+    def _imports(self, source: bytes) -> tuple[list[str], list[str]]:
+        """What the worker imports once for all its children, because this file asks for it."""
         named = dict.fromkeys(name.decode() for name in OF_THE_COURSE.findall(source)) if self.problem.torch else ()
-        self.modules = [f"mini_llm.{name}" for name in named if (self.stage / "mini_llm" / f"{name}.py").exists()]
-        self.preload = [m for m in PRELOAD if re.search(rb"^(?:import|from)\s+%s\b" % m.encode(), source, re.M)]
+        modules = [f"mini_llm.{name}" for name in named if (self.stage / "mini_llm" / f"{name}.py").exists()]
+        return [m for m in PRELOAD if re.search(rb"^(?:import|from)\s+%s\b" % m.encode(), source, re.M)], modules
+
+    def suits(self, source: bytes, package: str | None) -> bool:
+        """Whether `replace` can bring this file in: the worker has imported what it asks for."""
+        return self.package == package and self._imports(source) == (self.preload, self.modules)
 
     def _config(self, style: Style) -> dict:
         limits = self.problem.limits
@@ -189,17 +198,21 @@ class Session:
         if "bubblewrap" in style.layers:
             command = layers.bubblewrap_command(self.stage, self.scratch, style.drop) + command
         with theirs, tempfile.TemporaryFile() as errors:
-            self._process = subprocess.Popen(
-                command,
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=errors,
-                stderr=errors,
-                env=_environment(self.scratch),
-                cwd="/",
-                start_new_session=True,
-                **drops,
-            )
+            try:
+                self._process = subprocess.Popen(
+                    command,
+                    pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=errors,
+                    stderr=errors,
+                    env=_environment(self.scratch),
+                    cwd="/",
+                    start_new_session=True,
+                    **drops,
+                )
+            except OSError as e:
+                ours.close()
+                raise SandboxError(f"{_strong(style)} starts no worker here ({command[0]}: {e.strerror}).") from None
             theirs.close()
             self._control, self._pending = ours, b""
             if self.problem.torch:
@@ -210,10 +223,8 @@ class Session:
                 self._stop()
                 errors.seek(0)
                 said = errors.read(2000).decode("utf-8", "replace").strip().splitlines()
-                raise SandboxError(
-                    f"{' + '.join(style.layers[1:] or style.layers)} starts no worker here"
-                    f" ({said[-1] if said else 'it said nothing'})."
-                ) from None
+                why = said[-1] if said else "it said nothing"
+                raise SandboxError(f"{_strong(style)} starts no worker here ({why}).") from None
 
     def _hear(self, seconds: float) -> bytes:
         """One line from the parent."""
@@ -315,19 +326,25 @@ class Session:
         self._process = None
 
     def close(self) -> None:
-        if self._kept is not None:
-            _, channel, out = self._kept
-            self._kept = None
-            channel.close()
-            os.close(out)
-        self._stop()
-        try:
-            confine.empty(str(self._folder), 60)
-            self._folder.rmdir()
-        except FileNotFoundError:
-            pass
-        except OSError as e:
-            raise SandboxError(f"the judge's folder {self._folder} could not be removed: {e.strerror}.") from None
+        with undisturbed():
+            if self._kept is not None:
+                _, channel, out = self._kept
+                self._kept = None
+                channel.close()
+                os.close(out)
+            self._stop()
+            try:
+                confine.empty(str(self._folder), 60)
+                self._folder.rmdir()
+            except FileNotFoundError:
+                pass
+            except OSError as e:
+                raise SandboxError(f"the judge's folder {self._folder} could not be removed: {e.strerror}.") from None
+
+
+def _strong(style: Style) -> str:
+    """The layers of a style that are not on anyway."""
+    return " + ".join(style.layers[1:] or style.layers)
 
 
 def _environment(scratch: Path) -> dict[str, str]:

@@ -14,7 +14,7 @@ from grader import wire
 from grader.compare import difference, is_tensor
 from grader.faults import ChangedArguments, Crashed, Fault, NotAnAnswer, NotRun, OutOfMemory, Raised, TookTooLong
 from grader.layers import MOST_WRITTEN
-from grader.wire import Handle
+from grader.wire import MOST_TEXT, MOST_TRACE, MOST_WARNINGS, Handle
 
 if TYPE_CHECKING:
     from grader.session import Session
@@ -66,6 +66,7 @@ class Solution:
         self._waited = 0.0  # seconds that the judge has waited for this child
         self._spoilt = False  # CUDA is broken in this child: no later test may use it
         self.warned: list[str] = []  # the warnings of the last call
+        self.reply_bytes = 0  # of the last answer
 
     def __getattr__(self, name: str):
         if name.startswith("_"):
@@ -105,7 +106,7 @@ class Solution:
         what = f"{target.name}{'.' if name else ''}{name}()" if target else f"{name}()"
         limit = self._session.problem.limits.call_s
         value, after = self._exchange([op, target, name, *sent, keep, echo], limit, what)
-        self.warned = [str(text) for text in after[1]] if _well_formed(after) else []
+        self.warned = [text[:MOST_TEXT] for text in after[1][:MOST_WARNINGS]] if _well_formed(after) else []
         return value, after
 
     def _begin(self) -> None:
@@ -189,6 +190,7 @@ class Solution:
             if need is not None and (need > self._session.max_reply + 1024 or len(got) > need):
                 raise self._forged(what)
             if len(got) == need:
+                self.reply_bytes = need
                 self._waited += time.monotonic() - started
                 return got[wire.HEADER.size :]
 
@@ -218,7 +220,7 @@ class Solution:
                 raise ValueError("not an answer to this request")
             if status in ("type", "exc") and not (type(value) is str and len(value) < 1000):
                 raise ValueError("a status without its text")
-            if status == "exc" and type(extra) is not str:
+            if status == "exc" and not (type(extra) is str and len(extra) <= MOST_TRACE):
                 raise ValueError("an exception without its text")
             return status, value, extra
         except (ValueError, TypeError):

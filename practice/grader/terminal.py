@@ -24,9 +24,14 @@ MARKS = "\u3000-\u303f\uff00-\uffef"  # Chinese punctuation, which has its own r
 HAN = MARKS + "\u4e00-\u9fff"
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:  # rich's own ends with status 1, which means "not accepted"
+        raise BrokenPipeError
+
+
 def console(stderr: bool = False, **options) -> Console:
     """For one command's output; `options` are rich's, which also reads NO_COLOR and COLUMNS."""
-    made = Console(highlight=False, soft_wrap=False, stderr=stderr, emoji=False, markup=False, **options)
+    made = _Console(highlight=False, soft_wrap=False, stderr=stderr, emoji=False, markup=False, **options)
     made.width = max(min(made.width, WIDEST), NARROWEST)
     return made
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import difflib
 import os
 import shlex
-import signal
 import stat
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from grader import problems, workspace
+from grader import layers, problems, workspace
 from grader.problems import Problem
 
 ACCEPTED, NOT_ACCEPTED, USAGE, JUDGE_FAILED, STOPPED = 0, 1, 2, 3, 130
-STOPS = (signal.SIGTERM, signal.SIGHUP)
 MOST_BYTES = 1 << 20  # of a submission
 KINDS = {
     stat.S_ISDIR: "a folder",
@@ -27,21 +23,6 @@ KINDS = {
     stat.S_ISCHR: "a device",
     stat.S_ISBLK: "a device",
 }
-
-
-@contextlib.contextmanager
-def stopped_by(handler: Callable = signal.default_int_handler) -> Iterator[None]:
-    """A `kill`, or the end of the terminal, stops as Ctrl-C does: no process and no file is left behind. A signal that
-    is ignored, as `nohup` asks, stays so."""
-    before = {number: signal.getsignal(number) for number in STOPS}
-    before = {number: was for number, was in before.items() if was is not signal.SIG_IGN}
-    for number in before:
-        signal.signal(number, handler)
-    try:
-        yield
-    finally:
-        for number, was in before.items():
-            signal.signal(number, was)
 
 
 class UsageError(Exception):
@@ -53,12 +34,11 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, prog: str, name: str = "", about: str = "", **options):
         words = f"python {typed(prog)} {name}".rstrip()
-        options.setdefault("add_help", True)
         super().__init__(words, description=about, allow_abbrev=False, **options)
         self.name = name
 
     def error(self, message: str):
-        where = f"judge.py {self.name}".rstrip()
+        where = f"judge.py {self.name or next(iter(problems.load_all()))}"
         raise UsageError(f"{message}; `{where} --help` says what it takes")
 
     def takes_problem(self) -> None:
@@ -66,6 +46,10 @@ class Parser(argparse.ArgumentParser):
 
     def takes_json(self) -> None:
         self.add_argument("--json", action="store_true", help="the last line of the output is one JSON object")
+
+    def takes_sandbox(self) -> None:
+        known = ", ".join(layers.KNOWN)
+        self.add_argument("--sandbox", type=_layers, metavar="A,B", help=f"exactly these layers: {known}")
 
     def takes_zh(self) -> None:
         self.add_argument("--zh", action="store_true", help="中文 (also when LANG says so)")
@@ -110,6 +94,17 @@ def whole_number(text: str) -> int:
     except ValueError:
         pass
     raise argparse.ArgumentTypeError(f"{text[:40]!r} is no whole number of at most 19 digits")
+
+
+def _layers(text: str) -> tuple[str, ...]:
+    """An argument that names layers of the sandbox."""
+    asked = tuple(word.strip() for word in text.split(","))
+    for layer in asked:
+        if layer not in layers.KNOWN:
+            raise argparse.ArgumentTypeError(
+                f"there is no sandbox layer {layer[:40]!r}; there are {', '.join(layers.KNOWN)}"
+            )
+    return asked
 
 
 def typed(prog: str) -> str:

@@ -25,13 +25,13 @@ from pathlib import Path
 from grader import learner, once, progress
 from grader.layers import SandboxError
 from grader.once import Asked
+from grader.signals import STOPS, stopped_by
 from grader.terminal import console, is_terminal
 from grader.usage import (
     ACCEPTED,
     JUDGE_FAILED,
     NOT_ACCEPTED,
     STOPPED,
-    STOPS,
     USAGE,
     Parser,
     UsageError,
@@ -39,7 +39,6 @@ from grader.usage import (
     one_line,
     read_file,
     spelled,
-    stopped_by,
     typed,
 )
 
@@ -194,8 +193,7 @@ class _Watch:
             return True
         if word in ("h", "hint"):
             which = learner.next_hint(self.what.problem)
-            if self.what.own:
-                learner.keep_hint(self.what.problem, which)
+            learner.keep_hint(self.what.problem, which)
             learner.print_hint(console(), self.what.problem, which, chinese())
         elif not word and not (self.judge and self.judge.busy):
             self._ask()
@@ -321,7 +319,7 @@ def _judge(what: Asked, prog: str, workers, out) -> tuple[int, bool]:
     try:
         judgement = once.judge(what, workers=workers)
         judgement.notes = [spelled(note, prog) for note in judgement.notes]
-        print_judgement(out, judgement, what.words(prog), compact=True)
+        print_judgement(out, judgement, what.words(prog), f"python {typed(prog)}", compact=True)
         if not judgement.accepted:
             return NOT_ACCEPTED, False
         following = progress.next_problem() if what.own and not (what.part or what.examples) else None

@@ -20,6 +20,9 @@ MAX_DEPTH = 64
 MAX_ITEMS = 1 << 20
 MAX_KEYS = 4096  # of one dict: more could be chosen to collide in its hash table
 MAX_TEXT = 16 << 20  # characters of one str, bytes of one bytes
+MAX_BITS = 1 << 13  # of an int: Python prints none of more than 4,300 digits
+MOST_WARNINGS, MOST_TEXT = 20, 500  # of a call, and characters of one of them
+MOST_TRACE = 24_000  # characters of a traceback with its message
 MAX_TUPLES = 8  # tuples inside tuples: each level copies what is in it
 MAX_DIMS = 16
 _TUPLE, _BIGINT, _TENSOR, _HANDLE = 1, 2, 3, 4
@@ -130,7 +133,7 @@ def _encode(x: object, depth: int, tuples: int = 0) -> object:
     if t is str:
         x.encode()
         return x
-    if t is int and x.bit_length() > MAX_TEXT:
+    if t is int and x.bit_length() > MAX_BITS:
         raise NotPlain(f"an int of {x.bit_length():,} bits")
     if t is int:
         if -(2**63) <= x < 2**64:
@@ -161,14 +164,14 @@ def type_name(x: object) -> str:
 
 
 def decode(data: bytes, depth: int = 0) -> object:
-    """The value in these bytes; ValueError for anything that `encode` would not have made."""
+    """The value in these bytes, made of nothing but the types above; ValueError where they are none."""
     if depth > MAX_TUPLES:
         raise ValueError("tuples nested too deeply")
 
     def ext(code: int, body: bytes) -> object:
         if code == _TUPLE:
             return tuple(decode(body, depth + 1))
-        if code == _BIGINT:
+        if code == _BIGINT and len(body) <= MAX_BITS // 8 + 1:
             return int.from_bytes(body, "big", signed=True)
         if code == _TENSOR and _torch is not None:
             return _torch.unpack(body)

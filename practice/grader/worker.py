@@ -69,7 +69,7 @@ def describe(error: BaseException, path: str, shown: str) -> str:
         return f"{name_of(error)} (its message could not be read)"
 
 
-def plain(value: object, most: int = 4 * MAX_TRACE) -> str:
+def plain(value: object, most: int = wire.MOST_TRACE) -> str:
     """A str that can cross whatever `value` does when it is turned into text."""
     try:
         return str(value)[:most].encode("utf-8", "backslashreplace").decode()
@@ -135,7 +135,7 @@ class Child:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 value = function(*args, **kwargs)
-            warned = [plain(w.message, 500) for w in caught[:20]]
+            warned = [plain(w.message, wire.MOST_TEXT) for w in caught[: wire.MOST_WARNINGS]]
             for text in warned:
                 print(f"warning: {text}", file=sys.stderr)
             if keep is not None:

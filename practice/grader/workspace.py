@@ -106,7 +106,7 @@ def ensure_package(ws: Path | None = None, reference: Path = ROOT / "mini_llm") 
         if gone.is_file() and sha(gone.read_bytes()) == handed_before[name]:
             gone.unlink()
     write_manifest(ws, {**manifest, "reference": mark, "files": handed_now})
-    return [_welcome(ws, grown)] if first else lines
+    return [f"Made {shown(ws)}/mini_llm, your own copy of the package."] if first else lines
 
 
 def _ensure_launcher(ws: Path) -> None:
@@ -144,7 +144,8 @@ def _bring(ws: Path, name: str, new: bytes, grows: set[str]) -> list[str]:
     said: list[str] = []
     if mine is None or (mine == old and mine != new):
         write(mine_at, new)
-        said = [f"{shown(mine_at)} is {'new' if old is None else 'up to date again'}."]
+        is_ = "new" if old is None else "back, as it was handed out" if mine is None else "up to date again"
+        said = [f"{shown(mine_at)} is {is_}."]
     elif mine != new and old != new:
         said = _merge_into(mine_at, old, new, mine, grows)
     if old != new:
@@ -209,11 +210,6 @@ def _like(pieces: list[Piece], piece: Piece) -> list[Piece]:
 
 def _texts(pieces: list[Piece]) -> list[str]:
     return [p.text for p in pieces]
-
-
-def _welcome(ws: Path, grown: dict[str, dict[str, tuple[int, int]]]) -> str:
-    waiting = "; ".join(f"{module} waits for {', '.join(names)}" for module, names in sorted(grown.items()))
-    return f"Made {shown(ws)}/mini_llm, your own copy of the package: {waiting}."
 
 
 def _mark(files: dict[str, bytes], grown: dict) -> str:

@@ -106,7 +106,7 @@ def test_learn_twice(tmp_path):
     ws = tmp_path / "ws"
     first = learn_once(ws)
     assert first.returncode == 0, first.stderr
-    assert "buckets.py waits for" in first.stdout and "03_bucket_sizes.ipynb is new" in first.stdout
+    assert "your own copy of the package" in first.stdout and "03_bucket_sizes.ipynb is new" in first.stdout
     assert first.stdout.splitlines()[-1].endswith(f"at /lab/tree/{sorted(SOURCE.glob('*/*.ipynb'))[0].name}.")
     mine = ws / "mini_llm" / "buckets.py"
     mine.write_text(mine.read_text() + "\n# my thoughts\n")

@@ -7,9 +7,10 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
-from judging import run
+from judging import JUDGE, run
 
 from grader.diagnose import mutants
 from grader.problems import ROOT, load_all
@@ -87,9 +88,23 @@ def test_rounds_side_by_side_say_what_one_after_another_says():
 
 
 def test_a_round_that_breaks_off_is_a_fault():
-    ran = run("check", "134", "--quick", "--json", "--seeds", "2", "--jobs", "2", "--sandbox", "glass")
+    asked = ("--seeds", "2", "--jobs", "2", "--sandbox", "bubblewrap")
+    ran = run("check", "134", "--quick", "--json", *asked, env=os.environ | {"PATH": "/nowhere"})
     (row,) = json.loads(ran.stdout)["problems"]
-    assert ran.returncode == 1 and "glass" in row["faults"][0]["why"], ran.stdout
+    assert ran.returncode == 1 and "bubblewrap" in row["faults"][0]["why"], ran.stdout
+
+
+def test_a_kill_ends_the_rounds_that_run(temporary):
+    command = [sys.executable, str(JUDGE), "check", "131", "133", "--jobs", "2"]
+    checking = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 120
+    while len(list(temporary.glob("mini-llm-judge-*"))) < 2:
+        assert checking.poll() is None and time.monotonic() < until
+        time.sleep(0.05)
+    checking.terminate()
+    said, errors = checking.communicate(timeout=120)
+    assert checking.returncode == 130 and "good" not in said and "fault" not in said, said + errors
+    assert not list(temporary.iterdir())
 
 
 def test_list_shows_every_problem():

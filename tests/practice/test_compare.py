@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import pytest
 import torch
 
@@ -59,3 +61,8 @@ def test_long_values_are_cut_in_the_middle():
 def test_a_tensor_without_numbers_is_short_however_many_rows_it_has():
     assert short(torch.empty(2**31 - 1, 0)) == "<torch.float32 [2147483647, 0]: no numbers>"
     assert short(torch.empty(0)) == "tensor([], dtype=torch.float32)"
+
+
+def test_infinities_and_keys_are_compared_as_all_else():
+    assert difference(inf, inf, 1e-9) is None and difference(-inf, inf, 1e-9) is not None
+    assert difference({True: 2}, {1: 2}) is not None and difference({1.0: 2}, {1: 2}) is not None

@@ -6,8 +6,11 @@ import errno
 import os
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
+from contained import Course, why_not
 from judging import LAYER_SETS, judge
 
 from grader import confine, layers
@@ -210,6 +213,46 @@ def test_no_test_leaves_word_for_another_in_the_kernel(submit, asked):
     if not layers.seccomp_loads():
         pytest.skip("libseccomp is not installed")
     report = judge(133, submit(WORD), "--part", "pad_to", "--sandbox", asked)
+    assert [t["printed"].split() for t in report["tests"]] == [["found"]] * 4
+
+
+# Reaches for the worker and its namespaces, for devices and for memory that belongs to no process.
+REACH = """
+import ctypes, os
+libc, found = ctypes.CDLL(None, use_errno=True), []
+def tried(name, act):
+    try:
+        if act() != -1: found.append(name)
+    except OSError: pass
+above = os.path.dirname(os.getcwd())
+for name in ('mem', 'fd/1', 'coredump_filter', 'oom_score_adj', 'autogroup'):
+    tried(name, lambda: open(f'/proc/1/{name}', 'r+b').close())
+tried('environ', lambda: open('/proc/1/environ', 'rb').close())
+tried('ptrace', lambda: libc.ptrace(16, 1, 0, 0))
+tried('attribute', lambda: os.setxattr(above, 'user.word', b'x'))
+tried('times', lambda: os.utime(above, (1, 1)))
+tried('device', lambda: os.utime('/dev/full'))
+tried('mode', lambda: os.chmod('/dev/pts', 0o711))
+tried('namespace', lambda: libc.unshare(0x10000000))
+if not GPU: tried('memory', lambda: os.memfd_create('x'))
+def pad_to(bs, sizes): print('found', *found)
+"""
+
+
+@pytest.mark.parametrize("asked", ["bubblewrap", "landlock,seccomp"])
+def test_the_worker_and_the_machine_are_out_of_reach_for_an_ordinary_user(asked):
+    """The learner's code has the user of the worker, and of bwrap: that alone opens neither to it."""
+    if why := why_not() or LAYER_SETS[asked]():
+        pytest.skip(why)
+    if not layers.seccomp_loads():
+        pytest.skip("libseccomp is not installed")
+    with tempfile.TemporaryDirectory(prefix="reach-") as folder:
+        Path(folder).chmod(0o755)
+        file = Path(folder) / "reach.py"
+        file.write_text(REACH.replace("GPU", str(bool(layers.gpu_devices()))))
+        course = Course(Path(folder))
+        report, _ = course.judge("133", str(file), "--part", "pad_to", "--sandbox", asked, name="reach")
+    assert "tests" in report, report
     assert [t["printed"].split() for t in report["tests"]] == [["found"]] * 4
 
 

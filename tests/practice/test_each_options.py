@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from grader import check as gate
-from grader import problems
+from grader import diagnose, problems
+from grader.faults import Raised
+from grader.layers import SandboxError
 from grader.runner import Workers, judge
 
 FILES = {
@@ -131,3 +133,35 @@ def test_a_scenes_answer_is_compared_and_all_of_them_name_the_mistake(see):
 def test_a_name_that_is_missing_behind_a_scene_is_named(problem, workers):
     failure = judge(problem, b"def pad(): pass", "mine.py", workers=workers).tests[1]
     assert failure.missing and failure.why == "mine.py defines no pad_to"
+
+
+def test_workers_are_kept_only_for_a_file_that_imports_the_same(problem, workers):
+    """What a file imports at its top the worker has imported once; each child would do it anew otherwise."""
+    first = workers.take(b"def pad(): pass", "mine.py", None)
+    assert workers.take(b"def pad(): return 1", "mine.py", None) is first
+    second = workers.take(b"import numpy\ndef pad(): return 1", "mine.py", None)
+    assert second is not first and second.preload == ["numpy"]
+
+
+WRONG = b"def pad_to(bs, sizes): return sizes[0]"
+
+
+def test_mistakes_are_named_again_after_the_mutants_had_their_troubles(problem, workers):
+    def named() -> str:
+        return judge(problem, WRONG, "mine.py", workers=workers).tests[0].diagnosis
+
+    before = named()
+    session = workers.diagnosis._session
+    session.timeouts = 99
+    assert before and named() == before
+    session.broken = Raised("gone")
+    assert named() == before and workers.diagnosis._session is not session
+
+
+def test_without_a_worker_for_the_mutants_the_verdict_stands(problem, monkeypatch):
+    def refused(*_args, **_options):
+        raise SandboxError("none")
+
+    monkeypatch.setattr(diagnose, "Session", refused)
+    judgement = judge(problem, WRONG, "mine.py")
+    assert judgement.verdict == "wrong answer" and not judgement.tests[0].diagnosis

@@ -447,3 +447,10 @@ def test_release_is_nbgraders(where, tmp_path, monkeypatch, capsys):
     wanted = [f"--CourseDirectory.release_directory={tmp_path / where}"] if where else []
     assert all(command[6:] == wanted for command in ran)
     assert f"released {where or 'course/release'}/{chapters[0]}/" in capsys.readouterr().out
+
+
+def test_a_name_that_the_results_need_costs_nobody_else_a_grade(tmp_path):
+    folder = write(tmp_path / "class", {"class.json_133.py": PAD_TO, "kim_133.py": PAD_TO})
+    ran = run("grade", folder, "--out", tmp_path / "out")
+    assert ran.returncode == 0 and "class.json is left out" in ran.stdout
+    assert list(rows(tmp_path / "out")) == ["kim"]

@@ -15,7 +15,7 @@ import time
 import pytest
 from judging import JUDGE, judge, run, solution
 
-from grader import cli
+from grader import cli, layers, signals
 from grader.problems import ROOT
 
 
@@ -162,8 +162,8 @@ def test_nothing_typed_shows_the_usage():
 
 
 def test_a_layer_that_is_not_there_is_an_error(submit):
-    ran = run(133, submit(), "--sandbox", "chroot")
-    assert ran.returncode == 3 and "no sandbox layer 'chroot'" in ran.stderr
+    ran = run(133, submit(), "--sandbox", "process, chroot")
+    assert ran.returncode == 2 and "no sandbox layer 'chroot'" in ran.stderr
 
 
 def test_a_broken_problem_is_the_judges_failure(submit, tmp_path):
@@ -349,3 +349,60 @@ def _workers(temporary) -> list[str]:
         if str(temporary) in command and "worker.py" in command:
             found.append(command)
     return found
+
+
+@pytest.mark.parametrize("command", ["list", "--help", "133 FILE", "133 FILE --json"])
+def test_output_that_nobody_takes_is_no_verdict(submit, command):
+    """A reader that has gone, a full disk, a stream that was closed."""
+    words = f"{sys.executable} {JUDGE} {command.replace('FILE', str(submit()))}"
+    for shell, status in (
+        (f"{words} | (exec <&-; sleep 2); exit ${{PIPESTATUS[0]}}", 130),
+        (f"{words} > /dev/full", 3),
+        (f"{words} >&-", 0),
+        (f"{words} <&- >&- 2>&-", 0),
+    ):
+        ran = subprocess.run(["bash", "-c", shell], capture_output=True, text=True)
+        assert ran.returncode == status and "Traceback" not in ran.stderr and "ignored" not in ran.stderr, ran.stderr
+        assert status != 3 or "no space is left for the output" in ran.stderr
+
+
+def test_a_question_without_a_terminal_or_stdin(workspace):
+    ran = subprocess.run(["bash", "-c", f"{sys.executable} {JUDGE} solution 136 <&-"], capture_output=True, text=True)
+    assert ran.returncode == 2 and "--yes answers yes" in ran.stderr
+
+
+@pytest.mark.skipif(layers.bubblewrap_reason() is not None, reason="bubblewrap is not installed")
+def test_bubblewrap_is_found_wherever_the_path_has_it(submit, tmp_path):
+    """A worker is started with a PATH of its own, on which it need not be."""
+    hidden = tmp_path / "bin"
+    hidden.mkdir()
+    (hidden / "bwrap").write_text(f'#!/bin/sh\necho used >> {tmp_path}/used\nexec {shutil.which("bwrap")} "$@"\n')
+    (hidden / "bwrap").chmod(0o755)
+    report = judge(133, submit(), env=os.environ | {"PATH": f"{hidden}:{os.environ['PATH']}"})
+    assert report["verdict"] == "accepted" and "bubblewrap" in report["sandbox"]
+    assert (tmp_path / "used").exists()
+
+
+def test_a_layer_that_cannot_be_started_is_a_sentence(submit, tmp_path, monkeypatch):
+    (tmp_path / "bwrap").write_text("no program")
+    (tmp_path / "bwrap").chmod(0o755)
+    ran = run(133, submit(), "--sandbox", "bubblewrap", env=os.environ | {"PATH": str(tmp_path)})
+    assert ran.returncode == 3 and "bubblewrap starts no worker here" in ran.stderr
+
+
+def test_an_example_that_is_not_there_is_wrong_usage(submit):
+    ran = run(138, submit("x = 1"), "--examples", "--part", "PiecewiseRunner")
+    assert ran.returncode == 2 and "has no example of its own" in ran.stderr
+
+
+def test_a_second_signal_waits_until_all_is_cleared_away():
+    """Ctrl-C once more, while the judge is about to remove its folder."""
+    done = []
+    with pytest.raises(KeyboardInterrupt), signals.undisturbed():
+        with signals.undisturbed():
+            signal.raise_signal(signal.SIGINT)
+            done.append("inner")
+        signal.raise_signal(signal.SIGINT)
+        done.append("outer")
+    assert done == ["inner", "outer"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -73,3 +73,30 @@ def test_hints_and_parts_are_kept_apart_and_a_damaged_record_counts_as_none(file
     for damaged in ("{", "[]", '{"133": 3}', '{"133": {"parts": 3}}', '{"133": {"parts": {"pad_to": {}}}}'):
         workspace.write(workspace.path() / ".course" / "progress.json", damaged.encode())
         assert progress.last(PROBLEM, "pad_to") is None and progress.status(PROBLEM) == "not started"
+
+
+@pytest.mark.parametrize("damaged", ["<<<<<<< HEAD\n{}", "[]", "[" * 100_000], ids=["conflict", "list", "deep"])
+def test_a_damaged_file_is_put_aside_and_not_written_over(file, damaged, capsys):
+    place = workspace.path() / ".course" / "progress.json"
+    for n in range(2):
+        workspace.write(place, damaged.encode())
+        progress.remember(PROBLEM, hints=n + 1)
+        assert progress.read() == {"133": {"hints": n + 1}}
+    said = capsys.readouterr().err
+    for name in ("progress.damaged.json", "progress.damaged-2.json"):
+        assert place.with_name(name).read_text() == damaged and name in said
+
+
+def test_what_cannot_be_read_is_not_written_over(file, monkeypatch):
+    progress.remember(PROBLEM, hints=2)
+    place = workspace.path() / ".course" / "progress.json"
+    before = place.read_bytes()
+
+    def refused(*_args, **_options):
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(place), "read_text", refused)
+        with pytest.raises(PermissionError):
+            progress.remember(PROBLEM, hints=3)
+    assert place.read_bytes() == before

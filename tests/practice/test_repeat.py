@@ -107,3 +107,26 @@ def test_without_an_input_it_says_so(submit, tmp_path):
     objects = judge(142, submit("def CudagraphDispatcher(*args): return 0\n"), "--save-input", tmp_path / "input.py")
     assert any("all there is" in note for note in objects["notes"])
     assert not (tmp_path / "input.py").exists()
+
+
+def test_the_program_for_a_module_of_the_package_finds_the_rest_of_it(submit, tmp_path):
+    file = submit("from .config import Config\ndef pad_to(bs, sizes): return len(Config.__name__) + 600\n")
+    report = judge(133, file, "--package", "--part", "pad_to", "--save-input", tmp_path / "input.py")
+    assert report["verdict"] == "wrong answer"
+    assert ran(tmp_path / "input.py", tmp_path) == next(t["got"] for t in report["tests"] if t["got"])
+
+
+def test_the_input_of_a_crash_is_kept(submit, tmp_path):
+    file = submit("import ctypes\ndef pad_to(bs, sizes): ctypes.string_at(0)\n")
+    report = judge(133, file, "--part", "pad_to", "--save-input", tmp_path / "input.py")
+    first = report["tests"][0]
+    assert report["verdict"] == "crashed" and first["call"].startswith("pad_to(") and first["expected"]
+    done = subprocess.run([sys.executable, str(tmp_path / "input.py")], capture_output=True)
+    assert done.returncode < 0
+
+
+def test_the_judged_file_is_not_written_over_even_if_it_began_as_such_a_program(submit, tmp_path):
+    file = submit(f"{repeat.HEAD}\ndef pad_to(bs, sizes): return 0\n")
+    before = file.read_text()
+    done = run(133, file, "--save-input", file)
+    assert done.returncode == 2 and "the file that is judged" in done.stderr and file.read_text() == before

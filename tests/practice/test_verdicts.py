@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from judging import judge, run
+from judging import judge, run, solution
 
+from grader import problems
 from grader.report import printable
+from grader.session import Session
+from grader.solution import Solution
 
 
 def failing(report: dict) -> dict:
@@ -255,3 +258,74 @@ def test_marks_under_a_line_that_is_folded_are_left_out(submit):
     for line, marked in ((short, True), (long, False)):
         shown = run(133, submit(f"def pad_to(bs, sizes):\n    {line}\n"), "--part", "pad_to").stdout
         assert "None" in shown and ("~~~^~~~" in shown) == marked, shown
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "",
+        "pad_to = lambda bs, sizes: 0\nexpected_waste = lambda d, s: 0.0\nbest_sizes = lambda d, m, k: []\n",
+        "if True:\n def pad_to(bs, sizes): return 0\n def expected_waste(d, s): return 0.0\n"
+        " def best_sizes(d, m, k): return []\n",
+    ],
+    ids=["empty", "lambdas", "indented"],
+)
+def test_a_file_in_which_no_line_begins_with_def(submit, source):
+    report = judge(133, submit(source))
+    assert report["verdict"] in ("error", "wrong answer") and report["passed"] == 0
+
+
+BIG = "10 ** 5000"  # Python prints no int of more than 4,300 digits
+
+
+@pytest.mark.parametrize(
+    "number, source",
+    [
+        (133, f"def pad_to(bs, sizes): return {BIG}"),
+        (144, f"def best_plan(w, m, b): return {{'full': [{BIG}], 'piecewise': [], 'blocks': {BIG}}}"),
+        (141, "class CUDAGraphMode:\n    name = 10 ** 5000\n    def __class_getitem__(cls, k): return cls()\n"
+              "def resolve_cudagraph_mode(*a, **k): return CUDAGraphMode()"),
+    ],
+)  # fmt: skip
+def test_a_number_that_python_does_not_print_is_no_answer(submit, number, source):
+    part = {133: "pad_to", 144: "best_plan", 141: "resolve_cudagraph_mode"}[number]
+    report = judge(number, submit(source), "--part", part)
+    assert report["verdict"] in ("wrong answer", "error") and report["passed"] == 0
+
+
+FORGED = """
+import sys
+wire = sys.modules['wire']
+real = wire.frame
+def frame(message):
+    return real(FORGE(message))
+wire.frame = frame
+"""
+
+
+def test_warnings_and_tracebacks_are_bounded_where_they_arrive(submit):
+    """The worker cuts both, and the worker may be the learner's."""
+    long = "lambda m: [m[0], 'exc', 'ValueError', chr(1) * 900_000] if m[1] == 'ok' and m[3] else m"
+    report = judge(133, submit(solution(forge=FORGED.replace("FORGE", f"({long})"))), "--part", "pad_to")
+    assert report["verdict"] == "crashed" and len(str(report)) < 100_000
+    many = "lambda m: [*m[:3], [m[3][0], ['ab' * 3000] * 100]] if m[1] == 'ok' and m[3] else m"
+    source = solution(forge=FORGED.replace("FORGE", f"({many})")).encode()
+    with Session(problems.get(133), source, "mine.py") as session:
+        mine = Solution(session)
+        assert mine.pad_to(3, [1, 4]) == 4
+        assert len(mine.warned) == 20 and {len(text) for text in mine.warned} == {500}
+        mine.close()
+
+
+def test_beside_a_large_wrong_answer_no_other_is_asked_for(submit):
+    """All answers of a test are kept for the diagnosis: a thousand large ones would fill the judge's memory."""
+    report = judge(133, submit(solution(pad_to="def pad_to(bs, sizes): return [[]] * 100_000")), "--part", "pad_to")
+    first = report["tests"][0]
+    assert first["outcome"] == "wrong answer" and "inputs fail" not in first["share"]
+
+
+def test_what_was_not_run_and_what_was_not_imported_is_said_so(submit):
+    ran = run(133, submit("def f(*a):\n    while True: pass\npad_to = expected_waste = best_sizes = f"))
+    assert "13 of 16 tests not run: 3 tests have run out of time" in ran.stdout
+    ran = run(133, submit("def pad_to(:\n"))
+    assert "the file cannot be imported" in ran.stdout and "A batch runs in" not in ran.stdout

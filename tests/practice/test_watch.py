@@ -167,7 +167,7 @@ def test_a_file_that_cannot_be_judged_is_said_and_watched_on(submit, watching):
     watch.until("judge: .*larger than 1 MiB")
     file.write_text(solution())
     watch.until("accepted")
-    assert watching(133, file, "--sandbox", "chroot").process.wait(PATIENCE) == 3
+    assert watching(133, file, "--sandbox", "chroot").process.wait(PATIENCE) == 2
 
 
 def test_without_the_watcher_a_save_is_seen_all_the_same(submit, watching):

@@ -42,7 +42,7 @@ def ws(tmp_path):
 
 def test_made_once_with_stubs_and_one_line(reference, ws):
     said = ensure_package(ws, reference.folder)
-    assert len(said) == 1 and "sizes.py waits for pad" in said[0]
+    assert len(said) == 1 and "your own copy of the package" in said[0]
     text = (ws / "mini_llm/sizes.py").read_text()
     assert text.startswith(BASE) and "grown in chapter 3: pad" in text and "secret" not in text
     assert ensure_package(ws, reference.folder) == []
@@ -132,7 +132,7 @@ def test_the_real_package_never_imports_torch_and_is_quick(tmp_path):
     env = {"PYTHONPATH": str(ROOT / "practice"), "MINI_LLM_WORKSPACE": str(tmp_path / "elsewhere")}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
     made, seconds, stub = done.stdout.splitlines()
-    assert "buckets.py waits for" in made and stub == "grown in chapter 3: pad_to"
+    assert "your own copy of the package" in made and stub == "grown in chapter 3: pad_to"
     assert float(seconds) < 1
 
 

@@ -42,9 +42,7 @@ def plain_functions(function, seen=()):
 
 def launch(solution, name, kernel, x, *rest, **more):
     """What `kernel` stores for the rows of x, with the learner's function `name` in it."""
-    function = getattr(solution, name, None)
-    if function is None:
-        raise AttributeError(f"the file defines no {name}")
+    function = getattr(solution, name)
     if not isinstance(function, KernelInterface):
         raise TypeError(f"{name} must be a function with @triton.jit above it")
     for text in function.fn.__code__.co_consts:  # the stub: Triton cannot compile its `raise`
