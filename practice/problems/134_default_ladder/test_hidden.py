@@ -6,9 +6,9 @@ NAME = "default_capture_sizes"
 
 
 def test_default_capture_sizes_steps(check, rng):
-    """1, 2, 4, then steps of 8 below 256, then steps of 16."""
-    cases = [(8,), (128,), (256,)] + [(8 * rng.randint(1, 40),) for _ in range(8)]
-    check.each(NAME, cases, oracle.default_capture_sizes)
+    """1, 2, 4, then steps of 8 below 256, then steps of 16; a top that nobody gave is nothing to warn of."""
+    cases = [(8,), (128,), (256,), (10,)] + [(8 * rng.randint(1, 40),) for _ in range(8)]
+    check.each(NAME, cases, oracle.default_capture_sizes, warns=lambda *_, **__: [])
 
 
 def test_default_capture_sizes_top(check, rng):
@@ -24,7 +24,7 @@ def test_default_capture_sizes_max_num_seqs(check, rng):
 
 
 def test_default_capture_sizes_max_num_batched_tokens(check, rng):
-    """max_num_batched_tokens bounds the top, and is a rung of its own when it is at most the top."""
+    """max_num_batched_tokens bounds the top, and is a rung of its own when it is the top."""
     pairs = [(256, 100), (256, 512), (4, 6), (300, 1)]
     pairs += [(rng.randint(64, 300), rng.randint(1, 520)) for _ in range(12)]
     cases = [(n, check.keywords(max_num_batched_tokens=tokens)) for n, tokens in pairs]
@@ -59,7 +59,7 @@ def test_default_capture_sizes_blackwell(check, rng):
 
 def test_default_capture_sizes_given_top(check, rng):
     """A max_capture_size that is a rung is the top, nothing is added to the rungs, and there is nothing to warn of."""
-    cases = [(n, check.keywords(max_capture_size=top)) for n, top in ((256, 8), (100, 256), (3, 512))]
+    cases = [(n, check.keywords(max_capture_size=top)) for n, top in ((256, 8), (100, 256), (3, 512), (300, 640))]
     for _ in range(10):
         top = rng.choice((1, 2, 4, 8 * rng.randint(1, 31), 16 * rng.randint(16, 40)))
         cases.append((rng.randint(1, 300), check.keywords(max_capture_size=top)))
@@ -67,8 +67,10 @@ def test_default_capture_sizes_given_top(check, rng):
 
 
 def test_default_capture_sizes_cut_top(check, rng):
-    """A max_capture_size that is no rung is cut to the rung below, with a warning that names both."""
-    cases = [(256, check.keywords(max_capture_size=top)) for top in (3, 42, 100)]
+    """A max_capture_size that the ladder does not reach is cut to the last rung, with a warning that names both."""
+    cases = [(256, check.keywords(max_capture_size=top)) for top in (3, 42, 100, 600)]
+    for tokens, top in ((42, 100), (128, 256), (rng.randint(9, 60), rng.randint(70, 200))):
+        cases.append((256, check.keywords(max_num_batched_tokens=tokens, max_capture_size=top)))
     for _ in range(8):
         top = rng.choice((rng.randint(1, 30) * 8, rng.randint(16, 31) * 16)) + rng.randint(1, 7)
         cases.append((rng.randint(1, 300), check.keywords(max_capture_size=top)))

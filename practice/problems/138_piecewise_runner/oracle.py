@@ -14,7 +14,8 @@ def run_pieces(described, factors, values):
             every[text["inputs"][0]] = every[text["inputs"][0]] + 1
             every[text["outputs"][0]] = every[text["inputs"][0]] * factor
         else:
-            total = torch.stack([(i + 1) * every[name] for i, name in enumerate(text["inputs"])]).sum(0)
+            terms = torch.broadcast_tensors(*((i + 1) * every[name] for i, name in enumerate(text["inputs"])))
+            total = torch.stack(terms).sum(0)
             for j, name in enumerate(text["outputs"]):
                 every[name] = total * factor + j
         left.update(dict.fromkeys(text["outputs"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections import Counter
 
 from pools import new_pools, pools_so_far  # noqa: F401  two of the scene's functions
 
@@ -156,6 +157,7 @@ class TinyStep:
     def __init__(self, weights, layers, heads, writes_cache):
         self.weights, self.layers, self.heads, self.writes_cache = weights, layers, heads, writes_cache
         self.gain, self.ranked, self.seen, self.kv = 1.0, False, [], None
+        self.runs, self.rows_of_head = Counter(), None
         qkv0 = ("q_0", "k_0", "v_0")
         given = ("input_ids", "positions", "slot_mapping")
         self.pieces = [Piece(None, self.first, given + ("embed", "places", "q0", "k0", "v0"), ("x_0", *qkv0), False)]
@@ -183,6 +185,7 @@ class TinyStep:
         return heads
 
     def first(self, ids, positions, slots, embed, places, q, k, v):
+        self.runs[len(ids)] += 1
         if len(ids) not in self.seen:
             self.seen.append(len(ids))
         x = (embed[ids] + places[positions]) * self.gain
@@ -213,6 +216,7 @@ class TinyStep:
         return self.weights | {name: getattr(inputs, name) for name in given}
 
     def head(self, hidden):
+        self.rows_of_head = len(hidden)
         return hidden @ self.weights["head"]
 
     def __call__(self, inputs):
@@ -244,6 +248,16 @@ def tiny_step(solution, numbers, layers, fused=False):
     parts = numbers.split([a * b for a, b in shapes.values()])
     weights = {name: part.view(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
     return TinyStep(weights, layers, 2, fused)
+
+
+def rows_of_the_head(solution, step):
+    """How many rows `step.head` was given last."""
+    return step.rows_of_head
+
+
+def all_sizes_ran_as_often(solution, step):
+    """Whether the first piece has run as often for each size: one that is captured twice has more runs."""
+    return len(set(step.runs.values())) == 1
 
 
 def scaled_attention(solution):

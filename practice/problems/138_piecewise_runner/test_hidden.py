@@ -107,11 +107,11 @@ def test_run_pieces_leaves_the_given_values(check, rng):
 class Captured:
     """CapturedPieces of drawn pieces, and what its replays must give."""
 
-    def __init__(self, check, rng, kinds, described=None, script=None, rows=2, **options):
+    def __init__(self, check, rng, kinds, described=None, script=None, rows=2, ys=None, dtype=torch.float32, **options):
         self.rng, self.script = rng, script or check.script()
         self.described = described or draw_pieces(rng, kinds)
         self.factors = factors_of(rng, self.described, live=False)
-        self.values = {"x": whole(rng, rows, 2), "y": whole(rng, rows, 2)}
+        self.values = {"x": whole(rng, rows, 2).to(dtype), "y": whole(rng, ys or rows, 2).to(dtype)}
         self.pieces = self.script.scene("pieces", described_with(self.described, self.factors), as_="pieces")
         self.held = self.script.scene("values", **self.values, as_="values")
         self.captured = self.script.make("CapturedPieces", self.pieces, self.held, **options)
@@ -125,7 +125,7 @@ class Captured:
         self.factors = [after if text["splits"] else before for text, before, after in pairs]
 
     def write(self):
-        self.values = {"x": whole(self.rng, *self.values["x"].shape), "y": whole(self.rng, *self.values["y"].shape)}
+        self.values = {name: whole(self.rng, *old.shape).to(old.dtype) for name, old in self.values.items()}
         self.script.ask_scene("write", self.held, **self.values, want=None)
 
     def replay(self):
@@ -136,7 +136,7 @@ class Captured:
 
 def test_CapturedPieces_keeps_python_values(check, rng):
     """A piece between is replayed: a Python number that it reads stays what it was at capture."""
-    for kinds in ("g", "gs", "gsg"):
+    for kinds in ("g", "gs", "gg"):
         one = Captured(check, rng, kinds)
         one.change_factors()
         one.replay()
@@ -175,6 +175,20 @@ def test_CapturedPieces_attention_at_the_ends(check, rng):
             one.change_factors()
             one.write()
             one.replay()
+
+
+def test_CapturedPieces_the_place_of_attention(check, rng):
+    """What attention returns is kept for the next graph: in the shape and the dtype of its first input."""
+    described = [
+        {"inputs": ["x"], "outputs": ["v0"], "last_uses": [], "splits": False},
+        {"inputs": ["v0", "y"], "outputs": ["v1"], "last_uses": ["v0"], "splits": True},
+    ]
+    last = {"inputs": ["v1", "x"], "outputs": ["v2"], "last_uses": ["v1"], "splits": False}
+    for dtype, pieces in ((torch.float64, described), (torch.float32, [*described, last])):
+        one = Captured(check, rng, "", pieces, rows=3, ys=1, dtype=dtype)
+        one.change_factors()
+        one.write()
+        one.replay()
 
 
 def test_CapturedPieces_runs_pieces_as_often_as_it_should(check, rng):
@@ -270,6 +284,16 @@ def test_PiecewiseRunner_all_kinds_of_batches(check, rng):
         server.run((c, 1, True))
 
 
+def test_PiecewiseRunner_logits_of_the_rows_that_are_wanted(check, rng):
+    """The result has a row for each entry of logits_indices; `step.head` gets these rows and no others."""
+    server = Server(check, rng, [12, 4])
+    for _ in range(2):
+        server.run((0, rng.randint(3, 5), True), (1, rng.randint(2, 4), True))
+        server.script.ask_scene("rows_of_the_head", server.step, want=2)
+    server.run((2, rng.randint(2, 3), True))
+    server.script.ask_scene("rows_of_the_head", server.step, want=1)
+
+
 def test_PiecewiseRunner_numbers_of_now_for_attention(check, rng):
     """Attention sees the Python values of this very step; the pieces keep those of the capture."""
     server = Server(check, rng, [3, 9])
@@ -292,6 +316,8 @@ def test_PiecewiseRunner_without_a_graph(check, rng):
         [(1, 8, True)],
         [(2, rng.randint(9, 12), True)],
         [(0, 1, True), (1, 1, True)],
+        [(3, rng.randint(3, 7), True)],
+        [(4, 1, True)],
         [(0, 7, True), (2, 2, True)],
     ):
         batch, want = server.batch(items)
@@ -336,6 +362,7 @@ def test_PiecewiseRunner_largest_first(check, rng):
     runner = server.script.make("PiecewiseRunner", *parts, as_="runner")
     server.script.ask_scene("change", server.step, ranked=True, want=None)
     server.script.ask(runner, "capture", want=None)
+    server.script.ask_scene("all_sizes_ran_as_often", server.step, want=True)
     server.change(gain=3.0)
     server.sizes, server.captured = sizes, True
     for rank, size in enumerate(sorted(sizes, reverse=True)):

@@ -80,8 +80,11 @@ def same_key_in_another_process(solution, settings):
 
 
 def can_name_a_folder(solution, settings):
+    """True, or what is in the way."""
     key = key_of(solution, settings, None)
-    return 8 <= len(key) <= 64 and set(key) <= {*string.ascii_letters, *string.digits, "-", "_"}
+    if bad := sorted(set(key) - {*string.ascii_letters, *string.digits, "-", "_"}):
+        return f"it holds {' '.join(map(repr, bad[:3]))}"
+    return "it has fewer than 8 characters" if len(key) < 8 else "it has more than 64" if len(key) > 64 else True
 
 
 def different_keys(solution, settings, name, count):

@@ -80,6 +80,11 @@ def ample(workload, machine):
 def test_plan_cost_decode_steps(check, rng):
     """A decode step runs in the smallest full graph that holds it; else in pieces, else eagerly."""
     cases = []
+    for row_ms in (0.2, 0.4):  # so much padding that another mode would take less time
+        numbers = machine(rng, row_ms=row_ms)
+        workload = [demand(rng, requests=(1, 2), prompts=0)]
+        chosen = {"full": [numbers["sizes"][-1]], "piecewise": numbers["sizes"][:2], "blocks": ample(workload, numbers)}
+        cases.append((chosen, workload, numbers))
     for _ in range(15):
         numbers = machine(rng)
         workload = [demand(rng, requests=(1, 60), prompts=0)]
