@@ -50,7 +50,7 @@ def test_every_problem_is_whole(problem):
         ("mutants/keeps_duplicates.py", ("# diagnosis: some", "# diagnosis: other"), "is diagnosed as"),
         ("mutants/keeps_duplicates.py", ("# verdict: wrong answer", "# verdict: timeout"), "not 'timeout'"),
         ("mutants/keeps_duplicates.py", ("# verdict: wrong answer\n", ""), "must start with the comments"),
-        ("test_hidden.py", ("cases = [(8,), (128,), (256,)]", "return\n    cases = [(8,)]"), "it must score 0"),
+        ("test_hidden.py", ("cases = [(8,), (128,), (256,), (10,)]", "return\n    cases = [(8,)]"), "it must score 0"),
         ("oracle.py", ("512", "500"), "the reference gets"),
     ],
 )
