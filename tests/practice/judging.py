@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,11 @@ from grader.problems import ROOT
 # The strong layers, and why they cannot be used here (None: they can).
 LAYER_SETS = {"bubblewrap": layers.bubblewrap_reason, "landlock,seccomp": layers.landlock_reason}
 JUDGE = ROOT / "practice" / "judge.py"
+
+
+def with_default_signals() -> None:
+    """For a child: CI may run under nohup, and what is ignored is inherited."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def run(*arguments: object, env: dict | None = None, cwd: Path | None = None, timeout: float = 180, **options):

@@ -13,7 +13,7 @@ import sys
 import time
 
 import pytest
-from judging import JUDGE, judge, run, solution
+from judging import JUDGE, judge, run, solution, with_default_signals
 
 from grader import cli, layers, signals
 from grader.problems import ROOT
@@ -288,7 +288,8 @@ HANGS = "import os\nprint(os.getpid())\ndef pad_to(bs, sizes):\n    while True: 
 
 def started(path, *before: str) -> subprocess.Popen:
     command = [*before, sys.executable, str(JUDGE), "133", str(path), "--json"]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, **pipes, preexec_fn=with_default_signals)
 
 
 def wait_for_a_worker(temporary) -> None:

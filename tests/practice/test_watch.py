@@ -14,7 +14,7 @@ import sys
 import time
 
 import pytest
-from judging import JUDGE, run, solution
+from judging import JUDGE, run, solution, with_default_signals
 
 from grader.problems import ROOT
 
@@ -38,7 +38,9 @@ class Watching:
             )
         else:
             self.end, theirs = os.pipe()
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs)
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, preexec_fn=with_default_signals
+            )
         os.close(theirs)
 
     def until(self, pattern: str) -> str:
